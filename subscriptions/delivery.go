@@ -1,0 +1,30 @@
+package subscriptions
+
+// Delivery is a message leased to one caller.
+type Delivery struct {
+	Message Message
+	// Number rises with every lease of the message. It tells this lease from
+	// an earlier one of the same message.
+	Number int64
+	// Attempt is 1 plus how often the message was nacked or its lease ran out:
+	// Number less the leases that were released unused.
+	Attempt int
+	// Epoch is the subscription's seek epoch at the lease.
+	Epoch int64
+}
+
+// Receipt is what a lease is settled with: which message, which delivery of
+// it, and in which seek epoch.
+type Receipt struct {
+	ID     MessageID
+	Number int64
+	Epoch  int64
+	// Size is the message's Size, kept here so that an ack needs no look at
+	// the log to keep the sum of outstanding bytes.
+	Size int
+}
+
+// Receipt returns what settles d.
+func (d Delivery) Receipt() Receipt {
+	return Receipt{ID: d.Message.ID, Number: d.Number, Epoch: d.Epoch, Size: d.Message.Size()}
+}

@@ -1,0 +1,311 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+)
+
+// Store is what the Service asks of a store. Every method is one atomic step:
+// it happens wholly or not at all, and steps on one topic never overlap. A
+// store has no timers and starts nothing by itself; its clock decides
+// everything, no server's does. Where a server is told of a time it is told a
+// duration.
+//
+// Besides the errors each method names, all of them return UNAVAILABLE when the
+// store cannot be reached, and methods that carry a Ref or TopicRef return
+// ErrStale and ErrGone as described there. Checks come before the first write:
+// a call that fails with any other error changed nothing.
+type Store interface {
+	TopicCatalog
+	SubscriptionCatalog
+	Feed
+	Log
+	Slots
+	Leases
+	DeadLetters
+	Watcher
+}
+
+// TopicCatalog keeps the records of topics. Each write also enters the Feed.
+type TopicCatalog interface {
+	// InsertTopic adds a record. ALREADY_EXISTS when the name has one, in
+	// whatever phase.
+	InsertTopic(context.Context, Topic) error
+	// Topic returns a record in whatever phase. NOT_FOUND.
+	Topic(context.Context, TopicName) (Topic, error)
+	// ReplaceTopic puts t in place of the record of the same name and UID whose
+	// revision is one lower. ABORTED when there is no such record.
+	ReplaceTopic(ctx context.Context, t Topic) error
+	// RemoveTopic removes the record if it still has this UID.
+	RemoveTopic(ctx context.Context, name TopicName, uid string) error
+	// ListTopics returns up to limit records of a project in order of id, in
+	// whatever phase, whose id is greater than after.
+	ListTopics(ctx context.Context, project, after string, limit int) ([]Topic, error)
+}
+
+// SubscriptionCatalog keeps the records of subscriptions, as TopicCatalog does
+// those of topics.
+type SubscriptionCatalog interface {
+	InsertSubscription(context.Context, Subscription) error
+	Subscription(context.Context, SubscriptionName) (Subscription, error)
+	ReplaceSubscription(ctx context.Context, s Subscription) error
+	RemoveSubscription(ctx context.Context, name SubscriptionName, uid string) error
+	ListSubscriptions(ctx context.Context, project, after string, limit int) ([]Subscription, error)
+}
+
+// Change names a record that was written. Exactly one of the names is set.
+type Change struct {
+	Topic        TopicName
+	Subscription SubscriptionName
+}
+
+// Beat is what a server learns with a heartbeat.
+type Beat struct {
+	// Live are the servers whose time has not run out, sorted, this one among them.
+	Live []string
+	// Changes are the records written since the position that was asked for,
+	// oldest first. A name may come more than once.
+	Changes []Change
+	// Position is what to ask for next time.
+	Position string
+	// Lost means that changes may be missing (the position is empty, too old or
+	// of another store's life): read all records again.
+	Lost bool
+}
+
+// Feed tells servers of one another and of changed records.
+type Feed interface {
+	// Beat counts server among the living for ttl.
+	Beat(ctx context.Context, server string, ttl time.Duration, position string) (Beat, error)
+	// Leave takes server from the living at once.
+	Leave(ctx context.Context, server string) error
+	// Projects lists every project that has, or had, a record.
+	Projects(context.Context) ([]string, error)
+}
+
+// TopicRef addresses a topic's slot. A call with a revision lower than the
+// slot's fails with ErrStale; a higher one is adopted. ErrGone means that the
+// slot was never opened, or was closed.
+type TopicRef struct {
+	UID      string
+	Revision int64
+}
+
+// Log is the log of a topic and what stands around it in the topic's slot.
+type Log interface {
+	// OpenTopic makes the slot ready for publishes and subscriptions. Again on
+	// an open slot it only adopts the revision. It never opens a closed slot
+	// again: ErrGone.
+	OpenTopic(context.Context, TopicRef) error
+	// CloseTopic lets nothing more be published or attached. What is attached
+	// stays; when nothing is, the slot is emptied. Closing a closed or an
+	// absent slot does nothing.
+	CloseTopic(ctx context.Context, uid string) error
+	// Publish appends all of msgs or none and returns their ids in order. With
+	// nothing attached and nothing kept for another reason the messages get
+	// ids and are dropped. RESOURCE_EXHAUSTED when the store is full.
+	Publish(ctx context.Context, topic TopicRef, msgs []Message) ([]MessageID, error)
+	// Attached lists the names of attached subscriptions, sorted by their text.
+	Attached(ctx context.Context, uid string) ([]SubscriptionName, error)
+	// Trim cuts a bounded number of entries that nobody needs off the log and
+	// tells whether more can be cut.
+	Trim(ctx context.Context, uid string) (more bool, err error)
+}
+
+// Ref addresses the state of a subscription in its topic's slot. A call with a
+// revision lower than the state's fails with ErrStale; a higher one is adopted.
+// ErrGone means that there is no such state.
+type Ref struct {
+	Topic        string // the topic's UID
+	Subscription string // the subscription's UID
+	Revision     int64
+}
+
+// Slots is the life of a subscription's state.
+type Slots interface {
+	// Attach makes the state, with its cursor after the last message published.
+	// Where it exists it only adopts the revision, and wakes who waits on it if
+	// that is higher. ErrGone when the topic is closed or was never opened.
+	Attach(ctx context.Context, ref Ref, name SubscriptionName) error
+	// Revise adopts a higher revision and wakes who waits on the subscription.
+	Revise(context.Context, Ref) error
+	// Drop removes the state with its backlog and wakes who waits on it. The
+	// last one of a closed topic empties the slot. Without state it does nothing.
+	Drop(ctx context.Context, topic, subscription string) error
+	// Stats reads the counters of a subscription.
+	Stats(context.Context, Ref) (Stats, error)
+}
+
+// Stats are the counters of a subscription.
+type Stats struct {
+	// Undelivered messages lie ahead of the cursor; Outstanding ones were leased
+	// and are not settled: leased now, waiting for a retry, or Dead.
+	Undelivered, Outstanding int64
+	// Dead messages have had all their attempts and wait to be moved to the
+	// dead-letter topic.
+	Dead int64
+	// Bytes is the size of undelivered and outstanding messages together.
+	Bytes int64
+	// OldestAge is the age of the oldest message that is not acked; 0 without one.
+	OldestAge time.Duration
+	// Totals since the subscription was created. Acked counts messages that
+	// were acked while outstanding; Expired leases that ran out; Dropped
+	// messages that outlived the retention; Lost messages that had vanished
+	// from the log under a lease; DeadLettered moves completed by SettleDead.
+	Acked, Nacked, Expired, Dropped, Lost, DeadLettered int64
+}
+
+// Rules are the parts of a subscription's configuration that steps act on.
+type Rules struct {
+	// Retry are the delays after the first, second, … failed attempt, the last
+	// one for all later ones; none means at once.
+	Retry []Span
+	// MaxAttempts is after how many attempts a message is dead; 0 is never.
+	MaxAttempts int
+	// Retention is how long a message is kept unacked.
+	Retention time.Duration
+	// Outstanding bounds the outstanding messages.
+	Outstanding int
+}
+
+// LeaseRequest asks for messages.
+type LeaseRequest struct {
+	Ref
+	Rules Rules
+	// Max and MaxBytes bound the answer; at least one message is leased if there
+	// is any. A store may return fewer.
+	Max, MaxBytes int
+	// Deadline is how long the leases last.
+	Deadline time.Duration
+	// Use counts the call as a use of the subscription, for its expiration.
+	Use bool
+	// Jitter is a random number, 0 to less than 1.
+	Jitter float64
+}
+
+// LeaseResult is what was leased, redeliveries first, each kind in order of the log.
+type LeaseResult struct {
+	Deliveries []Delivery
+	// More means that another lease now would find something.
+	More bool
+	// NextDue is when something that is outstanding now next becomes due, as
+	// far as is known; negative when nothing will by itself.
+	NextDue time.Duration
+}
+
+// Nack asks for a message to be delivered again after the delay of the retry
+// policy, or AtLeast if that is longer.
+type Nack struct {
+	Receipt
+	AtLeast time.Duration
+}
+
+// NackRequest returns messages that their receivers refused.
+type NackRequest struct {
+	Ref
+	Rules  Rules
+	Nacks  []Nack
+	Jitter float64
+}
+
+// Leases are the steps in the life of an outstanding message. Receipts of
+// another epoch, and of messages that are no longer outstanding, have no
+// effect and are no error.
+//
+//	lease:   ahead of the cursor, or waiting and due -> leased
+//	         (first, of what is due: an expired lease -> waiting for its
+//	         deadline + delay; with all attempts had -> dead)
+//	ack:     leased, waiting or dead, whatever the delivery -> gone
+//	extend:  leased, this delivery, not expired -> leased until now + d
+//	nack:    leased, this delivery, not expired -> waiting, or dead
+//	release: leased, this delivery, not expired -> waiting, due now; the attempt
+//	         is not counted
+type Leases interface {
+	// Lease never returns a dead message, and takes redeliveries for at most
+	// half of Max while there are new messages.
+	Lease(context.Context, LeaseRequest) (LeaseResult, error)
+	Acknowledge(ctx context.Context, ref Ref, receipts []Receipt) error
+	Extend(ctx context.Context, ref Ref, receipts []Receipt, d time.Duration) error
+	Nack(context.Context, NackRequest) error
+	Release(ctx context.Context, ref Ref, receipts []Receipt) error
+}
+
+// SweepRequest asks for the upkeep of a subscription that nobody may be pulling.
+type SweepRequest struct {
+	Ref
+	Rules Rules
+	// Max bounds how many dead messages are returned and Hold is how long no
+	// other sweep gets the same ones.
+	Max    int
+	Hold   time.Duration
+	Jitter float64
+}
+
+// SweepResult is what a sweep found.
+type SweepResult struct {
+	// Dead are messages to be moved to the dead-letter topic. Each is settled by
+	// SettleDead once that is done.
+	Dead []Delivery
+	// More means that another sweep now would find something to do.
+	More bool
+	// NextDue is when a lease or a hold next runs out; negative when none will.
+	NextDue time.Duration
+	// Unused is how long the subscription has not been used.
+	Unused time.Duration
+}
+
+// DeadLetters moves messages to dead-letter topics in steps of which each may
+// be repeated: Sweep, AppendDead, SettleDead, ForgetDead. A crash between any
+// two leaves the message in at least one place, and a repeated AppendDead adds
+// no second copy.
+type DeadLetters interface {
+	// Sweep drops what outlived the retention, turns expired leases into waiting
+	// or dead messages, and takes dead ones. Dead messages that the Rules no
+	// longer call dead become due.
+	Sweep(context.Context, SweepRequest) (SweepResult, error)
+	// AppendDead publishes to topic, in one step, those of dead that it has not
+	// yet taken from the subscription with UID source. The ID of each is the
+	// one it has at the source. With nothing attached they are kept for keep
+	// nevertheless. RESOURCE_EXHAUSTED when the store is full.
+	AppendDead(ctx context.Context, topic TopicRef, source string, dead []Message, keep time.Duration) error
+	// SettleDead takes moved messages from the source.
+	SettleDead(ctx context.Context, ref Ref, receipts []Receipt) error
+	// ForgetDead lets topic forget that it took these messages, once they are
+	// settled at the source.
+	ForgetDead(ctx context.Context, topic, source string, ids []MessageID) error
+}
+
+// WakeKind says what happened to a topic.
+type WakeKind int8
+
+const (
+	// Published: new messages.
+	Published WakeKind = iota + 1
+	// Due: an outstanding message of the subscription is due earlier than was
+	// known, In from now. 0 also stands for "try now": a freed place, a dead message.
+	Due
+	// Revised: the subscription's configuration changed or its state went.
+	Revised
+	// Resync: wake-ups may have been lost; look at everything once.
+	Resync
+)
+
+// Wake is one wake-up.
+type Wake struct {
+	Kind WakeKind
+	// Subscription is the UID; empty for Published and Resync.
+	Subscription string
+	In           time.Duration
+}
+
+// CatalogTopic is what to watch for changes of records, in place of a topic's
+// UID: every write to the catalog wakes it with Published.
+const CatalogTopic = ""
+
+// Watcher tells a server what happens to a topic, on whatever server.
+type Watcher interface {
+	// Watch calls fn for each wake-up of the topic from before it returns until
+	// stop. fn must not block. Wake-ups may be lost with a connection; Resync
+	// follows when it is back.
+	Watch(ctx context.Context, topicUID string, fn func(Wake)) (stop func(), err error)
+}

@@ -1,0 +1,88 @@
+package subscriptions
+
+import "time"
+
+// Limits and defaults of a subscription.
+const (
+	DefaultAckDeadline = 10 * time.Second
+	MinAckDeadline     = 10 * time.Second
+	MaxAckDeadline     = 600 * time.Second
+
+	DefaultRetention = 7 * 24 * time.Hour
+	MinRetention     = 10 * time.Minute
+	MaxRetention     = 31 * 24 * time.Hour
+
+	DefaultExpiration = 31 * 24 * time.Hour
+	MinExpiration     = 24 * time.Hour
+
+	// DefaultOutstanding bounds the messages of one subscription that are
+	// leased or wait for a retry. Beyond it nothing new is leased.
+	DefaultOutstanding = 100_000
+)
+
+// Subscription is the record of a subscription.
+type Subscription struct {
+	Name SubscriptionName
+	// UID names the subscription's state in its topic's slot.
+	UID string
+	// Topic is the topic's name when the subscription was created and TopicUID
+	// the topic of that name then. Another topic of the same name created
+	// later feeds nothing here.
+	Topic    TopicName
+	TopicUID string
+	// TopicDeleted is not stored: it is found out when a record is read.
+	TopicDeleted bool
+	// Detached means that the subscription was cut off its topic and dropped
+	// its backlog, for good.
+	Detached    bool
+	AckDeadline time.Duration
+	// Push is nil for a pull subscription.
+	Push *PushConfig
+	// PushAttributes are kept apart from Push, since a subscription that was
+	// push keeps them when it becomes pull.
+	PushAttributes map[string]string
+	Retention      time.Duration
+	// Expiration is how long the subscription may go unused; 0 is for ever.
+	Expiration time.Duration
+	DeadLetter *DeadLetterPolicy
+	// Retry is nil when messages are redelivered at once.
+	Retry  *RetryPolicy
+	Labels map[string]string
+	Phase  Phase
+	// Revision rises by one with every change of the record.
+	Revision int64
+}
+
+// PushConfig says where the messages of a push subscription go.
+type PushConfig struct {
+	// Endpoint is an absolute http or https URL.
+	Endpoint string
+}
+
+// DeadLetterPolicy says where messages go that were tried often enough.
+type DeadLetterPolicy struct {
+	Topic TopicName
+	// MaxAttempts is how often a message is delivered before it goes there, 5
+	// to 100.
+	MaxAttempts int
+}
+
+// IsPush tells whether the server POSTs this subscription's messages.
+func (s Subscription) IsPush() bool { return s.Push != nil }
+
+// Ref addresses the subscription's state.
+func (s Subscription) Ref() Ref {
+	return Ref{Topic: s.TopicUID, Subscription: s.UID, Revision: s.Revision}
+}
+
+// Rules are the parts of the configuration that the store's steps act on.
+func (s Subscription) Rules(outstanding int) Rules {
+	r := Rules{Retention: s.Retention, Outstanding: outstanding}
+	if s.Retry != nil {
+		r.Retry = s.Retry.Spans()
+	}
+	if s.DeadLetter != nil {
+		r.MaxAttempts = s.DeadLetter.MaxAttempts
+	}
+	return r
+}
