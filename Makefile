@@ -1,0 +1,43 @@
+# The commands of this repository; `make` alone lists them. The work is done by small scripts in scripts/.
+
+FUZZTIME ?= 10s
+export FUZZTIME
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-load generate lint verify bench fuzz clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/postrider
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+test: ## run every test under the race detector (scripts/test, which also installs what they need)
+	scripts/test
+
+test-load: ## run the load tests, which measure and take minutes
+	scripts/test-load
+
+generate: ## write the generated files again
+	scripts/generate
+
+lint: ## check form, mistakes, sizes and import walls
+	scripts/lint
+
+verify: ## all that can be checked without running tests: generated files, vet, lint, import walls, cross-builds
+	scripts/generate --check
+	go vet ./...
+	go vet -tags load ./...
+	scripts/lint
+	scripts/walls-test
+	scripts/cross
+
+bench: ## run the Go benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## run each fuzz target for FUZZTIME (10s)
+	scripts/fuzz
+
+clean: ## remove what was built
+	rm -rf bin postrider
+	find . -path ./.git -prune -o \( -name '*.test' -o -name '*.prof' -o -name '*.out' \) -type f -exec rm -f {} +
