@@ -1,0 +1,130 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Codec is for runtime.SetJSONCodec: it reads and writes the generated messages.
+type Codec struct{}
+
+// Marshal is Marshal.
+func (Codec) Marshal(v any) ([]byte, error) { return Marshal(v) }
+
+// Unmarshal is Unmarshal.
+func (Codec) Unmarshal(data []byte, v any) error { return Unmarshal(data, v) }
+
+// MarshalWrite writes v to w.
+func (Codec) MarshalWrite(w io.Writer, v any) error {
+	b, err := Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// keptBuffer is the size up to which a buffer is kept for the next body.
+const keptBuffer = 1 << 20
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// UnmarshalRead reads all of r into v. Errors of r, such as *http.MaxBytesError, come back as they are.
+func (Codec) UnmarshalRead(r io.Reader, v any) error {
+	b := buffers.Get().(*bytes.Buffer)
+	b.Reset()
+	if _, err := b.ReadFrom(r); err != nil {
+		return err
+	}
+	err := Unmarshal(b.Bytes(), v)
+	if b.Cap() <= keptBuffer {
+		buffers.Put(b)
+	}
+	return err
+}
+
+// Unmarshal reads a body into the zero message that v points to. What is wrong with the body is an *Error; any other error
+// is that v is no message. Nothing of v refers to data afterwards.
+func Unmarshal(data []byte, v any) error {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return fmt.Errorf("wire: cannot read into a %T", v)
+	}
+	m, err := messageOf(target.Type().Elem())
+	if err != nil {
+		return err
+	}
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data))}
+	if err := messageDecoder(m)(&d, target.Elem()); err != nil {
+		return bodyError(err)
+	}
+	switch _, err := d.ReadToken(); {
+	case err == nil:
+		return &Error{Problem: "more follows after the end of the object"}
+	case !errors.Is(err, io.EOF):
+		return syntaxError(err)
+	}
+	return nil
+}
+
+// bodyError names the one thing that is no syntax error: that there is nothing.
+func bodyError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return &Error{Problem: expectObject}
+	}
+	return err
+}
+
+// Encodes tells whether v is a message that Marshal can write: a generated struct, or a type made from one.
+func Encodes(v any) bool {
+	t := reflect.TypeOf(v)
+	if t == nil {
+		return false
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, err := messageOf(t)
+	return err == nil
+}
+
+// Marshal writes a message, given by value or by pointer. Text that is not UTF-8 is an error.
+func Marshal(v any) ([]byte, error) {
+	value := reflect.ValueOf(v)
+	if value.Kind() != reflect.Pointer {
+		// Reading the fields by pointer spares an allocation each.
+		p := reflect.New(value.Type())
+		p.Elem().Set(value)
+		value = p
+	}
+	m, err := messageOf(value.Type().Elem())
+	if err != nil {
+		return nil, err
+	}
+	b, err := messageEncoder(m)(nil, value.Elem())
+	if err != nil {
+		return nil, fmt.Errorf("wire: %w", err)
+	}
+	return b, nil
+}
+
+// WriteJSON answers a request with a message.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	b, err := Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	_, err = w.Write(b)
+	return err
+}
