@@ -1,0 +1,116 @@
+package subscriptions
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"time"
+)
+
+const (
+	// moveBatch is how many messages are moved to a dead-letter topic at once.
+	moveBatch = 100
+	// moveHold is how long another server leaves messages alone that this one
+	// has begun to move, and so how long a move waits that failed.
+	moveHold = 30 * time.Second
+)
+
+// The attributes that a dead letter carries beside its own, in Google's words.
+const (
+	attrSourceCount       = "CloudPubSubDeadLetterSourceDeliveryCount"
+	attrSourceName        = "CloudPubSubDeadLetterSourceSubscription"
+	attrSourceProject     = "CloudPubSubDeadLetterSourceSubscriptionProject"
+	attrSourcePublishTime = "CloudPubSubDeadLetterSourceTopicPublishTime"
+)
+
+// sweep looks after one subscription, or a topic, and returns when to do so again.
+func (w *sweeper) sweep(ctx context.Context, uid string, sub Subscription) time.Duration {
+	if sub.UID == "" {
+		w.s.logFailure(ctx, "trim a topic", uid, w.s.trim(ctx, uid))
+		return slowDelay()
+	}
+	for {
+		res, current, err := w.s.sweepOnce(ctx, sub)
+		switch {
+		case CodeOf(err) == NotFound:
+			return slowDelay() // deleted; the fleet will say so
+		case err != nil:
+			w.s.logFailure(ctx, "sweep", sub.Name.String(), err)
+			return sweepRetry
+		case res.Unused >= current.Expiration && current.Expiration > 0:
+			w.s.log.InfoContext(ctx, "subscription expired", "name", sub.Name.String(), "unused", res.Unused)
+			w.s.logFailure(ctx, "delete an expired subscription", sub.Name.String(), w.s.DeleteSubscription(ctx, sub.Name))
+			return slowDelay()
+		case !res.More && current.DeadLetter != nil && res.NextDue >= 0:
+			return min(res.NextDue, slowDelay())
+		case !res.More:
+			return slowDelay()
+		case ctx.Err() != nil:
+			return 0
+		}
+	}
+}
+
+// sweepOnce takes one step and moves what it found dead.
+func (s *Service) sweepOnce(ctx context.Context, owned Subscription) (SweepResult, Subscription, error) {
+	var res SweepResult
+	var sub Subscription
+	err := s.directory.withSubscription(ctx, owned.Name, func(current Subscription) (err error) {
+		sub = current
+		if sub.UID != owned.UID || sub.Detached {
+			return subscriptionNotFound(owned.Name)
+		}
+		res, err = s.store.Sweep(ctx, SweepRequest{
+			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding), Max: moveBatch, Hold: moveHold, Jitter: jitter(),
+		})
+		return err
+	})
+	if err != nil || len(res.Dead) == 0 || sub.DeadLetter == nil {
+		return res, sub, err
+	}
+	return res, sub, s.moveDead(ctx, sub, res.Dead)
+}
+
+// moveDead moves messages to the dead-letter topic: append there, settle at the
+// source, forget there. Each step may be repeated, by any server, so whatever
+// happens in between a message is in one of the two and in the dead-letter
+// topic once. While that topic does not exist the messages stay.
+func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Delivery) error {
+	letters, settled, ids := make([]Message, len(dead)), make([]Receipt, len(dead)), make([]MessageID, len(dead))
+	for i, d := range dead {
+		letters[i], settled[i], ids[i] = deadLetter(sub, d), d.Receipt(), d.Message.ID
+	}
+	var target string
+	err := s.directory.withTopic(ctx, sub.DeadLetter.Topic, func(t Topic) error {
+		target = t.UID
+		return s.store.AppendDead(ctx, t.Ref(), sub.UID, letters, deadLetterRetention)
+	})
+	if CodeOf(err) == NotFound {
+		s.log.WarnContext(ctx, "the dead-letter topic does not exist; exhausted messages stay at the source",
+			"subscription", sub.Name.String(), "topic", sub.DeadLetter.Topic.String(), "messages", len(dead))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.store.SettleDead(ctx, sub.Ref(), settled); err != nil && !outdated(err) {
+		return err
+	} else if err != nil {
+		return nil // revised or gone meanwhile: the next sweep sees to it
+	}
+	return s.store.ForgetDead(ctx, target, sub.UID, ids)
+}
+
+// deadLetter is the message as the dead-letter topic gets it.
+func deadLetter(sub Subscription, d Delivery) Message {
+	m := d.Message
+	m.Attributes = maps.Clone(m.Attributes)
+	if m.Attributes == nil {
+		m.Attributes = map[string]string{}
+	}
+	m.Attributes[attrSourceCount] = strconv.Itoa(d.Attempt)
+	m.Attributes[attrSourceName] = sub.Name.ID
+	m.Attributes[attrSourceProject] = sub.Name.Project
+	m.Attributes[attrSourcePublishTime] = m.PublishTime().Format("2006-01-02T15:04:05.999999999-07:00")
+	return m
+}

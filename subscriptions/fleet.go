@@ -1,0 +1,287 @@
+package subscriptions
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// beatEvery is the time between heartbeats and beatTTL how long a server
+	// counts as alive after one, so that a killed server's subscriptions have
+	// new owners within 5 s.
+	beatEvery = time.Second
+	beatTTL   = 3500 * time.Millisecond
+	// rereadEvery is how often all records are read again although the feed
+	// lost none: a change whose writer died before telling is found then.
+	rereadEvery = time.Minute
+	// halfMadeAge is how long a record may stay half-made before its owner
+	// finishes it; whoever makes it is usually done in milliseconds.
+	halfMadeAge = 5 * time.Second
+)
+
+// fleet knows every record and every living server, and from these what this
+// server owns. Only run's goroutine writes.
+type fleet struct {
+	s *Service
+
+	mu            sync.Mutex
+	topics        map[TopicName]Topic
+	subscriptions map[SubscriptionName]Subscription
+	live          []string
+	owned         []Subscription
+	watchers      map[*ownedWatcher]struct{}
+
+	position string
+	reread   time.Time
+	halfMade map[string]time.Time // UID to when it was first seen half-made
+	hint     chan struct{}        // a record changed: beat early
+}
+
+type ownedWatcher struct{ fn func([]Subscription) }
+
+func newFleet(s *Service) *fleet {
+	return &fleet{
+		s:             s,
+		topics:        map[TopicName]Topic{},
+		subscriptions: map[SubscriptionName]Subscription{},
+		watchers:      map[*ownedWatcher]struct{}{},
+		halfMade:      map[string]time.Time{},
+		hint:          make(chan struct{}, 1),
+	}
+}
+
+// Owned calls fn now and with every change with the subscriptions that this
+// server owns, active and attached. Calls come one after the other; fn must not
+// block.
+func (s *Service) Owned(fn func([]Subscription)) (stop func()) {
+	f := s.fleet
+	w := &ownedWatcher{fn}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watchers[w] = struct{}{}
+	fn(f.owned)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.watchers, w)
+	}
+}
+
+// run beats until ctx ends, then leaves the fleet. The store being away is no
+// reason to end: what was owned stays owned, and leases decide.
+func (f *fleet) run(ctx context.Context) error {
+	stop, err := f.watchCatalog(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	failing := false
+	for {
+		err := f.beat(ctx)
+		if (err != nil) != failing && ctx.Err() == nil {
+			failing = err != nil
+			f.s.log.Log(ctx, failLevel(failing), "heartbeat", "failing", failing, "error", err)
+		}
+		if !sleep(ctx, beatEvery, f.hint) {
+			leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
+			defer cancel()
+			// A server that cannot say good-bye is missed after beatTTL.
+			_ = f.s.store.Leave(leave, f.s.server)
+			return nil
+		}
+	}
+}
+
+// watchCatalog lets a change of a record on any server hasten the next beat. It
+// tries until the store is there.
+func (f *fleet) watchCatalog(ctx context.Context) (stop func(), err error) {
+	for {
+		stop, err = f.s.store.Watch(ctx, CatalogTopic, func(Wake) { signal(f.hint) })
+		if err == nil || !sleep(ctx, beatEvery, nil) {
+			return stop, nilWhenDone(ctx, err)
+		}
+	}
+}
+
+// beat tells the others of this server and learns what changed.
+func (f *fleet) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, beatTTL)
+	defer cancel()
+	b, err := f.s.store.Beat(ctx, f.s.server, beatTTL, f.position)
+	if err != nil {
+		return err
+	}
+	changed := !slices.Equal(b.Live, f.live)
+	if b.Lost || time.Now().After(f.reread) {
+		if err := f.readAll(ctx); err != nil {
+			return err
+		}
+		changed = true
+		f.reread = time.Now().Add(rereadEvery*3/4 + rand.N(rereadEvery/2))
+	} else if len(b.Changes) > 0 {
+		if err := f.readChanged(ctx, b.Changes); err != nil {
+			return err
+		}
+		changed = true
+	}
+	f.position = b.Position
+	if changed {
+		f.publishOwned(b.Live)
+	}
+	f.finishHalfMade(ctx)
+	return nil
+}
+
+// publishOwned works out what this server owns and tells who wants to know.
+func (f *fleet) publishOwned(live []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live = live
+	owned := make([]Subscription, 0, len(f.owned))
+	for _, sub := range f.subscriptions {
+		if sub.Phase == Active && !sub.Detached && ownerOf(sub.UID, live) == f.s.server {
+			owned = append(owned, sub)
+		}
+	}
+	f.owned = owned
+	f.s.sweeper.setOwned(owned, f.ownedTopics(live))
+	for w := range f.watchers {
+		w.fn(owned)
+	}
+}
+
+func (f *fleet) ownedTopics(live []string) []string {
+	var uids []string
+	for _, t := range f.topics {
+		if t.Phase == Active && ownerOf(t.UID, live) == f.s.server {
+			uids = append(uids, t.UID)
+		}
+	}
+	return uids
+}
+
+// readChanged reads again the records that the feed named.
+func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
+	topics, subs := map[TopicName]bool{}, map[SubscriptionName]bool{}
+	for _, c := range changes {
+		if c.Topic != (TopicName{}) {
+			topics[c.Topic] = true
+		} else {
+			subs[c.Subscription] = true
+		}
+	}
+	for name := range topics {
+		t, err := f.s.store.Topic(ctx, name)
+		if err != nil && CodeOf(err) != NotFound {
+			return err
+		}
+		setOrDelete(f.topics, name, t, err == nil)
+		f.s.directory.refreshTopic(name, t, err == nil)
+	}
+	for name := range subs {
+		sub, err := f.s.store.Subscription(ctx, name)
+		if err != nil && CodeOf(err) != NotFound {
+			return err
+		}
+		setOrDelete(f.subscriptions, name, sub, err == nil)
+		f.s.directory.refreshSubscription(name, sub, err == nil)
+	}
+	return nil
+}
+
+// readAll reads every record of every project.
+func (f *fleet) readAll(ctx context.Context) error {
+	projects, err := f.s.store.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	topics, subs := map[TopicName]Topic{}, map[SubscriptionName]Subscription{}
+	for _, project := range projects {
+		err := everyPage(func(after string) (int, string, error) {
+			page, err := f.s.store.ListTopics(ctx, project, after, MaxPageSize)
+			for _, t := range page {
+				topics[t.Name], after = t, t.Name.ID
+			}
+			return len(page), after, err
+		})
+		if err != nil {
+			return err
+		}
+		err = everyPage(func(after string) (int, string, error) {
+			page, err := f.s.store.ListSubscriptions(ctx, project, after, MaxPageSize)
+			for _, sub := range page {
+				subs[sub.Name], after = sub, sub.Name.ID
+			}
+			return len(page), after, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	f.topics, f.subscriptions = topics, subs
+	f.s.directory.replace(topics, subs)
+	return nil
+}
+
+func everyPage(fetch func(after string) (n int, last string, err error)) error {
+	for n, last := MaxPageSize, ""; n == MaxPageSize; {
+		var err error
+		if n, last, err = fetch(last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishHalfMade completes what a server that died left half-made, if this
+// server owns it and nobody has done so for a while.
+func (f *fleet) finishHalfMade(ctx context.Context) {
+	seen := map[string]time.Time{}
+	due := func(uid string, p Phase) bool {
+		if p == Active || ownerOf(uid, f.live) != f.s.server {
+			return false
+		}
+		since, ok := f.halfMade[uid]
+		if !ok {
+			since = time.Now()
+		}
+		seen[uid] = since
+		return time.Since(since) >= halfMadeAge
+	}
+	for _, t := range f.topics {
+		if due(t.UID, t.Phase) {
+			f.s.logFailure(ctx, "finish a half-made topic", t.Name.String(), ignoreTaken(f.s.settleTopic(ctx, t.Name)))
+		}
+	}
+	for _, sub := range f.subscriptions {
+		if due(sub.UID, sub.Phase) {
+			f.s.logFailure(ctx, "finish a half-made subscription", sub.Name.String(), ignoreTaken(f.s.settleSubscription(ctx, sub.Name)))
+		}
+	}
+	f.halfMade = seen
+}
+
+// ignoreTaken drops the error that says that a resource is whole.
+func ignoreTaken(err error) error {
+	if CodeOf(err) == AlreadyExists {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) logFailure(ctx context.Context, what, name string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, what, "name", name, "error", err)
+	}
+}
+
+func failLevel(failing bool) slog.Level {
+	if failing {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}

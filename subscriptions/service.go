@@ -1,0 +1,83 @@
+package subscriptions
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Options of a Service. The zero value is for use.
+type Options struct {
+	// Server names this server among those that share the store; unset, a
+	// random name.
+	Server string
+	// Outstanding bounds the outstanding messages of one subscription;
+	// 0 means DefaultOutstanding.
+	Outstanding int
+	Logger      *slog.Logger
+}
+
+// Service is the domain's front: it validates, then asks the store. All its
+// methods may be called from any goroutine, on any number of servers that share
+// a store.
+type Service struct {
+	store       Store
+	server      string
+	outstanding int
+	log         *slog.Logger
+
+	hub       *hub
+	directory *directory
+	fleet     *fleet
+	sweeper   *sweeper
+
+	drain     chan struct{} // closed by Drain
+	drainOnce sync.Once
+}
+
+// NewService makes a Service on a store. It does nothing by itself until Run.
+func NewService(store Store, o Options) *Service {
+	if o.Server == "" {
+		o.Server = newUID()
+	}
+	if o.Outstanding == 0 {
+		o.Outstanding = DefaultOutstanding
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		store: store, server: o.Server, outstanding: o.Outstanding, log: o.Logger,
+		hub:       newHub(store),
+		directory: newDirectory(store),
+		drain:     make(chan struct{}),
+	}
+	s.fleet = newFleet(s)
+	s.sweeper = newSweeper(s)
+	return s
+}
+
+// Drain ends waiting pulls with an empty answer and makes new ones answer at
+// once. Everything else goes on.
+func (s *Service) Drain() { s.drainOnce.Do(func() { close(s.drain) }) }
+
+// stepTimeout bounds a step that must finish although its caller has gone.
+const stepTimeout = 10 * time.Second
+
+// step returns a context for a store call that must not be torn by the caller's
+// going: a lease whose answer is lost would spend an attempt.
+func step(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+}
+
+func jitter() float64 { return rand.Float64() }
+
+// canceled makes the error for a call whose context ended.
+func canceled(ctx context.Context) error {
+	if context.Cause(ctx) == context.DeadlineExceeded {
+		return WrapError(ctx.Err(), DeadlineExceeded, "the call's deadline passed")
+	}
+	return WrapError(ctx.Err(), Canceled, "the caller has gone")
+}
