@@ -164,7 +164,7 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 func (s *Server) Options() *redis.Options {
 	options := s.socketOptions()
 	if s.port != 0 {
-		options.Network, options.Addr, options.TLSConfig = "tcp", s.Addr(), s.tls
+		options.Network, options.Addr, options.TLSConfig = "tcp", s.Addr(), s.tls.Clone()
 	}
 	return options
 }
