@@ -1,0 +1,158 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"postrider/subscriptions"
+)
+
+// Lease implements subscriptions.Leases.
+func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result subscriptions.LeaseResult, err error) {
+	err = s.onState(r.Ref, func(st *state) {
+		if r.Use {
+			st.used = s.now
+		}
+		a := answer{state: st, now: s.now, until: s.now + millis(r.Deadline), maxBytes: r.MaxBytes}
+		st.expire(s.now, r.Rules, r.Jitter)
+		limit := min(max(r.Max, 1), stepMax)
+		a.redeliver(limit, r.Rules)
+		a.deliver(limit, r.Rules)
+
+		result.Deliveries = a.deliveries
+		room := len(st.messages) < r.Rules.Outstanding
+		st.bound = 0
+		if st.undelivered() > 0 && !room {
+			st.bound = r.Rules.Outstanding
+		}
+		result.More = st.due.count(s.now) > 0 || st.undelivered() > 0 && room
+		result.NextDue = -1
+		if at, ok := st.due.head(); ok {
+			result.NextDue = until(s.now, at)
+		}
+	})
+	return result, err
+}
+
+// expire is the first part of a lease and of a sweep. Of what is due, leases that ran out become waiting from their deadline
+// plus the delay of the retry policy; what has had all its attempts becomes dead, also what waited (the number of attempts
+// may have been lowered meanwhile).
+func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
+	i := 0
+	for _, m := range st.due.upTo(now, stepMax) {
+		ranOut := m.phase == leased
+		if ranOut {
+			st.expired++
+		}
+		switch {
+		case m.exhausted(r):
+			st.bury(m, now)
+		case ranOut:
+			delay := subscriptions.SpanOf(r.Retry, m.attempts()).At(subscriptions.Jitter(jitter, i))
+			st.put(m, waiting, m.at+millis(delay))
+		}
+		if ranOut {
+			i++
+		}
+	}
+}
+
+// answer collects what a step leases.
+type answer struct {
+	state      *state
+	now, until int64
+	maxBytes   int
+	bytes      int64
+	deliveries []subscriptions.Delivery
+}
+
+// fits tells whether a message has room; the first one always has.
+func (a *answer) fits(size int64) bool {
+	return len(a.deliveries) == 0 || a.bytes+size <= int64(a.maxBytes)
+}
+
+// lease hands out m.
+func (a *answer) lease(m *outstanding, e entry) {
+	m.number++
+	a.state.put(m, leased, a.until)
+	a.bytes += m.size
+	a.deliveries = append(a.deliveries, a.state.delivery(m, e))
+}
+
+func (st *state) delivery(m *outstanding, e entry) subscriptions.Delivery {
+	return subscriptions.Delivery{
+		Message: cloneMessage(e.message),
+		Number:  m.number,
+		Attempt: m.attempts(),
+		Epoch:   st.epoch,
+	}
+}
+
+// redeliver leases what waited, the longest due first, and at most half of the answer while there are new messages, which
+// a heap of failing messages must not hold up.
+func (a *answer) redeliver(limit int, r subscriptions.Rules) {
+	st := a.state
+	if st.undelivered() > 0 {
+		limit = (limit + 1) / 2
+	}
+	for _, m := range st.due.upTo(a.now, stepMax) {
+		if len(a.deliveries) == limit {
+			break
+		}
+		if m.phase != waiting {
+			continue
+		}
+		e, ok := st.fetch(m, a.now, r)
+		if !ok {
+			continue
+		}
+		if !a.fits(m.size) {
+			break
+		}
+		a.lease(m, e)
+	}
+	slices.SortFunc(a.deliveries, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })
+}
+
+// fetch reads an outstanding message. One that outlived the retention, or vanished from the log, is taken out and counted.
+func (st *state) fetch(m *outstanding, now int64, r subscriptions.Rules) (entry, bool) {
+	if m.id.Milli < now-millis(r.Retention) {
+		st.take(m)
+		st.dropped++
+		return entry{}, false
+	}
+	e, ok := st.slot.log.get(m.id)
+	if !ok {
+		st.take(m)
+		st.lost++
+	}
+	return e, ok
+}
+
+// deliver leases messages ahead of the cursor.
+func (a *answer) deliver(limit int, r subscriptions.Rules) {
+	st := a.state
+	st.skipOld(a.now, r)
+	for _, e := range st.slot.log.after(st.cursor.n) {
+		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || !a.fits(e.size) {
+			return
+		}
+		st.lost += e.at.n - st.cursor.n - 1
+		st.cursor = e.at
+		a.lease(&outstanding{id: e.message.ID, size: e.size}, e)
+	}
+	// The log ended: what the count says lies ahead is not there.
+	st.lost += st.undelivered()
+	st.cursor = st.slot.log.end
+}
+
+// skipOld moves the cursor over what outlived the retention.
+func (st *state) skipOld(now int64, r subscriptions.Rules) {
+	for _, e := range st.slot.log.after(st.cursor.n) {
+		if e.message.ID.Milli >= now-millis(r.Retention) {
+			return
+		}
+		st.dropped += e.at.n - st.cursor.n
+		st.cursor = e.at
+	}
+}

@@ -1,0 +1,88 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// Attach implements subscriptions.Slots.
+func (s *Store) Attach(_ context.Context, ref subscriptions.Ref, name subscriptions.SubscriptionName) error {
+	s.begin()
+	defer s.end()
+	t := s.slots[ref.Topic]
+	if t == nil || t.closed {
+		return subscriptions.ErrGone
+	}
+	if t.states[ref.Subscription] == nil {
+		t.states[ref.Subscription] = newState(ref, name, t)
+	}
+	return s.use(ref)
+}
+
+// Revise implements subscriptions.Slots.
+func (s *Store) Revise(_ context.Context, ref subscriptions.Ref) error {
+	s.begin()
+	defer s.end()
+	return s.use(ref)
+}
+
+// use adopts a revision and counts that as a use of the subscription.
+func (s *Store) use(ref subscriptions.Ref) error {
+	st, err := s.state(ref)
+	if err == nil {
+		st.used = s.now
+	}
+	return err
+}
+
+// Drop implements subscriptions.Slots.
+func (s *Store) Drop(_ context.Context, topic, subscription string) error {
+	s.begin()
+	defer s.end()
+	t := s.slots[topic]
+	if t == nil || t.states[subscription] == nil {
+		return nil
+	}
+	s.wakeState(t.states[subscription], subscriptions.Revised, 0)
+	delete(t.states, subscription)
+	if t.closed && len(t.states) == 0 {
+		t.empty()
+	}
+	t.trim(s.now)
+	return nil
+}
+
+// Stats implements subscriptions.Slots.
+func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.Stats, error) {
+	s.begin()
+	defer s.end()
+	st, err := s.state(ref)
+	if err != nil {
+		return subscriptions.Stats{}, err
+	}
+	return subscriptions.Stats{
+		Undelivered:  st.undelivered(),
+		Outstanding:  int64(len(st.messages)),
+		Dead:         int64(len(st.dead.items)),
+		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes,
+		OldestAge:    st.oldestAge(s.now),
+		Acked:        st.acked,
+		Nacked:       st.nacked,
+		Expired:      st.expired,
+		Dropped:      st.dropped,
+		Lost:         st.lost,
+		DeadLettered: st.deadLettered,
+	}, nil
+}
+
+func (st *state) oldestAge(now int64) time.Duration {
+	if len(st.all.items) > 0 {
+		return until(st.all.items[0].id.Milli, now)
+	}
+	if ahead := st.slot.log.after(st.cursor.n); len(ahead) > 0 {
+		return until(ahead[0].message.ID.Milli, now)
+	}
+	return 0
+}

@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+
+	"postrider/subscriptions"
+)
+
+// position is a place in a log: after the n-th message ever published, with the sizes of all up to it summed. What lies
+// between two positions, in messages and in bytes, is a subtraction.
+type position struct{ n, bytes int64 }
+
+// entry is a message in a log.
+type entry struct {
+	message subscriptions.Message
+	size    int64
+	// at is the position after this entry.
+	at position
+}
+
+// log is the messages of a topic that are still stored, and how many there ever were.
+type log struct {
+	entries []entry
+	end     position
+	last    int64 // Milli of the last message, in the log or not
+}
+
+// append gives a message the next id and stores it if store says so.
+func (l *log) append(m subscriptions.Message, salt int64, store bool) subscriptions.MessageID {
+	size := int64(m.Size())
+	l.end = position{l.end.n + 1, l.end.bytes + size}
+	id := subscriptions.NewMessageID(l.last, l.end.n, salt)
+	if store {
+		m = cloneMessage(m)
+		m.ID = id
+		l.entries = append(l.entries, entry{m, size, l.end})
+	}
+	return id
+}
+
+// after returns the entries behind a position.
+func (l *log) after(n int64) []entry {
+	i, _ := slices.BinarySearchFunc(l.entries, n+1, func(e entry, n int64) int { return cmp.Compare(e.at.n, n) })
+	return l.entries[i:]
+}
+
+// get returns the entry of an id, or false when it is not stored any more.
+func (l *log) get(id subscriptions.MessageID) (entry, bool) {
+	rest := l.after(id.N() - 1)
+	if len(rest) == 0 || rest[0].message.ID != id {
+		return entry{}, false
+	}
+	return rest[0], true
+}
+
+// cut removes the entries before the n-th message.
+func (l *log) cut(n int64) {
+	kept := l.after(n - 1)
+	clear(l.entries[:len(l.entries)-len(kept)])
+	l.entries = kept
+}
+
+// remove takes one entry out.
+func (l *log) remove(id subscriptions.MessageID) {
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.message.ID == id })
+}

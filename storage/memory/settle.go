@@ -1,0 +1,83 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// find returns the outstanding message of a receipt, whatever the delivery; nil when there is none of the same epoch.
+func (st *state) find(r subscriptions.Receipt) *outstanding {
+	if r.Epoch != st.epoch {
+		return nil
+	}
+	return st.messages[r.ID]
+}
+
+// held returns the message of a receipt if it is leased by this very delivery and the lease has not run out.
+func (st *state) held(r subscriptions.Receipt, now int64) *outstanding {
+	m := st.find(r)
+	if m == nil || m.phase != leased || m.number != r.Number || m.at <= now {
+		return nil
+	}
+	return m
+}
+
+// Acknowledge implements subscriptions.Leases.
+func (s *Store) Acknowledge(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
+	return s.onState(ref, func(st *state) {
+		st.used = s.now
+		for _, r := range receipts {
+			if m := st.find(r); m != nil {
+				st.take(m)
+				st.acked++
+			}
+		}
+		st.slot.trim(s.now)
+	})
+}
+
+// Extend implements subscriptions.Leases.
+func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt, d time.Duration) error {
+	return s.onState(ref, func(st *state) {
+		for _, r := range receipts {
+			if m := st.held(r, s.now); m != nil {
+				st.put(m, leased, s.now+millis(d))
+			}
+		}
+	})
+}
+
+// Nack implements subscriptions.Leases.
+func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) error {
+	return s.onState(r.Ref, func(st *state) {
+		i := 0
+		for _, n := range r.Nacks {
+			m := st.held(n.Receipt, s.now)
+			if m == nil {
+				continue
+			}
+			st.nacked++
+			if m.exhausted(r.Rules) {
+				st.bury(m, s.now)
+			} else {
+				delay := subscriptions.SpanOf(r.Rules.Retry, m.attempts()).At(subscriptions.Jitter(r.Jitter, i))
+				st.put(m, waiting, s.now+millis(max(delay, n.AtLeast)))
+			}
+			i++
+		}
+	})
+}
+
+// Release implements subscriptions.Leases.
+func (s *Store) Release(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
+	return s.onState(ref, func(st *state) {
+		for _, r := range receipts {
+			if m := st.held(r, s.now); m != nil {
+				m.released++
+				st.put(m, waiting, s.now)
+			}
+		}
+	})
+}

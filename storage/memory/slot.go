@@ -1,0 +1,170 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"postrider/subscriptions"
+)
+
+// slot is a topic: its log and the states of its subscriptions.
+type slot struct {
+	uid      string
+	revision int64
+	closed   bool
+	log      log
+	states   map[string]*state // by the subscription's UID
+	// taken are the dead letters in the log that came from each source, by their ids there.
+	taken map[string]map[subscriptions.MessageID]bool
+	// kept are the dead letters that came while nothing was attached, in order of the log.
+	kept []kept
+}
+
+// kept holds a message in the log until a time, whoever needs it.
+type kept struct{ n, until int64 }
+
+// slot finds an open slot and adopts the revision.
+func (s *Store) slot(ref subscriptions.TopicRef) (*slot, error) {
+	t := s.slots[ref.UID]
+	switch {
+	case t == nil || t.closed:
+		return nil, subscriptions.ErrGone
+	case ref.Revision < t.revision:
+		return nil, subscriptions.ErrStale
+	}
+	t.revision = ref.Revision
+	return t, nil
+}
+
+// sorted are the states in order of their subscriptions' names.
+func (t *slot) sorted() []*state {
+	return slices.SortedFunc(maps.Values(t.states), func(a, b *state) int {
+		return cmp.Compare(a.name.String(), b.name.String())
+	})
+}
+
+// empty forgets everything but that the slot is closed.
+func (t *slot) empty() {
+	*t = slot{uid: t.uid, revision: t.revision, closed: true}
+}
+
+// trim cuts off the log what no state needs and no dead letter holds. A log has one beginning: what lies behind something
+// needed stays too.
+func (t *slot) trim(now int64) {
+	t.kept = slices.DeleteFunc(t.kept, func(k kept) bool { return k.until <= now })
+	need := t.log.end.n + 1
+	for _, k := range t.kept {
+		need = min(need, k.n)
+	}
+	for _, st := range t.states {
+		need = min(need, st.oldest())
+	}
+	t.log.cut(need)
+}
+
+// OpenTopic implements subscriptions.Log.
+func (s *Store) OpenTopic(_ context.Context, ref subscriptions.TopicRef) error {
+	s.begin()
+	defer s.end()
+	if s.slots[ref.UID] == nil {
+		s.slots[ref.UID] = &slot{
+			uid:    ref.UID,
+			states: map[string]*state{},
+			taken:  map[string]map[subscriptions.MessageID]bool{},
+		}
+	}
+	_, err := s.slot(ref)
+	return err
+}
+
+// CloseTopic implements subscriptions.Log.
+func (s *Store) CloseTopic(_ context.Context, uid string) error {
+	s.begin()
+	defer s.end()
+	t := s.slots[uid]
+	if t == nil || t.closed {
+		return nil
+	}
+	t.closed = true
+	for _, st := range t.sorted() {
+		s.wakeState(st, subscriptions.Revised, 0)
+	}
+	if len(t.states) == 0 {
+		t.empty()
+	}
+	return nil
+}
+
+// Publish implements subscriptions.Log.
+func (s *Store) Publish(_ context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message) ([]subscriptions.MessageID, error) {
+	s.begin()
+	defer s.end()
+	t, err := s.slot(topic)
+	if err != nil {
+		return nil, err
+	}
+	return s.publish(t, msgs, len(t.states) > 0), nil
+}
+
+// publish appends messages as one batch.
+func (s *Store) publish(t *slot, msgs []subscriptions.Message, store bool) []subscriptions.MessageID {
+	if len(msgs) == 0 {
+		return nil
+	}
+	salt := s.options.Salt()
+	t.log.last = max(t.log.last, s.now)
+	ids := make([]subscriptions.MessageID, len(msgs))
+	for i, m := range msgs {
+		ids[i] = t.log.append(m, salt, store)
+	}
+	if len(t.states) > 0 {
+		s.wake(t.uid, subscriptions.Wake{Kind: subscriptions.Published})
+	}
+	return ids
+}
+
+// Attached implements subscriptions.Log.
+func (s *Store) Attached(_ context.Context, uid string) ([]subscriptions.SubscriptionName, error) {
+	s.begin()
+	defer s.end()
+	t := s.slots[uid]
+	if t == nil {
+		return nil, nil
+	}
+	var names []subscriptions.SubscriptionName
+	for _, st := range t.sorted() {
+		names = append(names, st.name)
+	}
+	return names, nil
+}
+
+// Trim implements subscriptions.Log.
+func (s *Store) Trim(_ context.Context, uid string) (more bool, err error) {
+	s.begin()
+	defer s.end()
+	if t := s.slots[uid]; t != nil {
+		t.trim(s.now)
+	}
+	return false, nil
+}
+
+// LogLength is how many messages of a topic are stored. It is for tests.
+func (s *Store) LogLength(topicUID string) int {
+	s.begin()
+	defer s.end()
+	if t := s.slots[topicUID]; t != nil {
+		return len(t.log.entries)
+	}
+	return 0
+}
+
+// Vanish removes a message from the log as if somebody had done so behind the store's back. It is for tests.
+func (s *Store) Vanish(topicUID string, id subscriptions.MessageID) {
+	s.begin()
+	defer s.end()
+	if t := s.slots[topicUID]; t != nil {
+		t.log.remove(id)
+	}
+}

@@ -1,0 +1,174 @@
+package memory
+
+import (
+	"math"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// phase is where an outstanding message stands.
+type phase int8
+
+const (
+	leased  phase = iota // until at
+	waiting              // to be leased again, from at on
+	dead                 // to be moved to the dead-letter topic, from at on
+)
+
+// outstanding is a message that was leased and is not settled.
+type outstanding struct {
+	id       subscriptions.MessageID
+	size     int64
+	number   int64 // deliveries
+	released int64 // deliveries that do not count as attempts
+	phase    phase
+	at       int64 // in milliseconds; what happens then follows from phase
+}
+
+// attempts is how many attempts were had, or, under a lease, which one it is.
+func (m *outstanding) attempts() int { return int(m.number - m.released) }
+
+// exhausted tells whether m has had all its attempts.
+func (m *outstanding) exhausted(r subscriptions.Rules) bool {
+	return r.MaxAttempts > 0 && m.attempts() >= r.MaxAttempts
+}
+
+// state is a subscription: its cursor in the log and what it has outstanding.
+type state struct {
+	uid      string
+	name     subscriptions.SubscriptionName
+	slot     *slot
+	revision int64
+	epoch    int64
+	cursor   position
+	used     int64 // when it was used last
+
+	messages map[subscriptions.MessageID]*outstanding
+	all      ordered // messages, in order of the log
+	due      ordered // those leased and waiting
+	dead     ordered // those dead
+	bytes    int64   // the size of messages
+
+	// bound is where the last lease held back new messages since so many were outstanding; 0 when it did not.
+	bound int
+	// died means that a message became dead in this step.
+	died bool
+
+	acked, nacked, expired, dropped, lost, deadLettered int64
+}
+
+func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slot) *state {
+	return &state{
+		uid: ref.Subscription, name: name, slot: t, revision: ref.Revision, cursor: t.log.end,
+		messages: map[subscriptions.MessageID]*outstanding{},
+		all:      ordered{compare: byLog},
+		due:      ordered{compare: byTime},
+		dead:     ordered{compare: byTime},
+	}
+}
+
+// state finds a subscription's state and adopts the revision. Whatever step brings a higher one wakes those who wait under
+// the old: the Revise that follows would not be higher any more.
+func (s *Store) state(ref subscriptions.Ref) (*state, error) {
+	t := s.slots[ref.Topic]
+	if t == nil || t.states[ref.Subscription] == nil {
+		return nil, subscriptions.ErrGone
+	}
+	st := t.states[ref.Subscription]
+	if ref.Revision < st.revision {
+		return nil, subscriptions.ErrStale
+	}
+	if ref.Revision > st.revision {
+		st.revision = ref.Revision
+		s.wakeState(st, subscriptions.Revised, 0)
+	}
+	return st, nil
+}
+
+// onState runs a step on a state and then wakes who can do something earlier than was known before.
+func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
+	s.begin()
+	defer s.end()
+	st, err := s.state(ref)
+	if err != nil {
+		return err
+	}
+	due, dead := headOf(st.due), headOf(st.dead)
+	st.died = false
+	step(st)
+	in := int64(math.MaxInt64)
+	if h := headOf(st.due); h < due {
+		in = max(h-s.now, 0)
+	}
+	if h := headOf(st.dead); h < dead {
+		in = min(in, max(h-s.now, 0))
+	}
+	freed := len(st.messages) < st.bound
+	if freed {
+		st.bound = 0
+	}
+	if freed || st.died {
+		in = 0
+	}
+	if in < math.MaxInt64 {
+		s.wakeState(st, subscriptions.Due, time.Duration(in)*time.Millisecond)
+	}
+	return nil
+}
+
+func headOf(o ordered) int64 {
+	if at, ok := o.head(); ok {
+		return at
+	}
+	return math.MaxInt64
+}
+
+func (s *Store) wakeState(st *state, kind subscriptions.WakeKind, in time.Duration) {
+	s.wake(st.slot.uid, subscriptions.Wake{Kind: kind, Subscription: st.uid, In: in})
+}
+
+// put makes m stand in a phase until at.
+func (st *state) put(m *outstanding, p phase, at int64) {
+	if st.messages[m.id] == nil {
+		st.messages[m.id] = m
+		st.all.add(m)
+		st.bytes += m.size
+	} else {
+		st.line(m.phase).remove(m)
+	}
+	m.phase, m.at = p, at
+	st.line(p).add(m)
+}
+
+// take removes m.
+func (st *state) take(m *outstanding) {
+	st.line(m.phase).remove(m)
+	st.all.remove(m)
+	delete(st.messages, m.id)
+	st.bytes -= m.size
+}
+
+func (st *state) line(p phase) *ordered {
+	if p == dead {
+		return &st.dead
+	}
+	return &st.due
+}
+
+// bury makes m dead, ready to be moved.
+func (st *state) bury(m *outstanding, now int64) {
+	st.put(m, dead, now)
+	st.died = true
+}
+
+// undelivered is how many messages lie ahead of the cursor.
+func (st *state) undelivered() int64 { return st.slot.log.end.n - st.cursor.n }
+
+// oldest is the number in the log of the oldest message that is needed here.
+func (st *state) oldest() int64 {
+	if len(st.all.items) > 0 {
+		return st.all.items[0].id.N() // outstanding messages lie before the cursor
+	}
+	return st.cursor.n + 1
+}

@@ -1,0 +1,74 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// Sweep implements subscriptions.DeadLetters.
+func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result subscriptions.SweepResult, err error) {
+	err = s.onState(r.Ref, func(st *state) {
+		st.expire(s.now, r.Rules, r.Jitter)
+		st.dropOld(s.now, r.Rules)
+		result.Dead = st.takeDead(s.now, r)
+		st.slot.trim(s.now)
+
+		result.More = st.dead.count(s.now) > 0 || st.ranOut(s.now)
+		result.NextDue = st.nextSweep(s.now)
+		result.Unused = time.Duration(s.now-st.used) * time.Millisecond
+	})
+	return result, err
+}
+
+// dropOld drops what outlived the retention, ahead of the cursor and outstanding.
+func (st *state) dropOld(now int64, r subscriptions.Rules) {
+	st.skipOld(now, r)
+	for _, m := range slices.Clone(st.all.items) {
+		if m.id.Milli >= now-millis(r.Retention) {
+			return
+		}
+		st.take(m)
+		st.dropped++
+	}
+}
+
+// takeDead returns dead messages that nobody is moving, and holds them. Those which the rules no longer call dead become
+// due instead.
+func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptions.Delivery {
+	var taken []subscriptions.Delivery
+	for _, m := range st.dead.upTo(now, stepMax) {
+		if !m.exhausted(r.Rules) {
+			st.put(m, waiting, now)
+			continue
+		}
+		if len(taken) >= r.Max {
+			continue // not the end: those behind it may have to be revived
+		}
+		if e, ok := st.fetch(m, now, r.Rules); ok {
+			st.put(m, dead, now+millis(r.Hold))
+			taken = append(taken, st.delivery(m, e))
+		}
+	}
+	slices.SortFunc(taken, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })
+	return taken
+}
+
+// ranOut tells whether leases that ran out are left for another sweep.
+func (st *state) ranOut(now int64) bool {
+	return slices.ContainsFunc(st.due.upTo(now, stepMax), func(m *outstanding) bool { return m.phase == leased })
+}
+
+// nextSweep is when there is next something to do for a sweep; negative without. What waits and is due already is no work
+// for a sweep; what will be due may turn out to be dead then.
+func (st *state) nextSweep(now int64) time.Duration {
+	next := time.Duration(-1)
+	for _, line := range []*ordered{&st.due, &st.dead} {
+		if at, ok := line.next(now); ok && (next < 0 || until(now, at) < next) {
+			next = until(now, at)
+		}
+	}
+	return next
+}
