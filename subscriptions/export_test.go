@@ -1,0 +1,14 @@
+package subscriptions
+
+import "context"
+
+// SweepOnce takes one step of the sweep of a subscription, with the moves that
+// it calls for.
+func (s *Service) SweepOnce(ctx context.Context, name SubscriptionName) error {
+	sub, err := s.GetSubscription(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.sweepOnce(ctx, sub)
+	return err
+}
