@@ -3,6 +3,7 @@ package subscriptions_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,6 @@ func inWorld(t *testing.T, test func(*world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, ctx: t.Context(), store: memory.New(memory.Options{})}
 		w.start()
-		defer func() { w.stop() }()
 		test(w)
 	})
 }
@@ -37,23 +37,24 @@ func (w *world) start() { w.Service, w.stop = w.mortal(w.store) }
 
 // server starts a server that ends with the test.
 func (w *world) server(store subscriptions.Store) *subscriptions.Service {
-	s, stop := w.mortal(store)
-	w.Cleanup(stop)
+	s, _ := w.mortal(store)
 	return s
 }
 
-// mortal starts a server that ends with stop.
+// mortal starts a server that ends with stop, or with the test.
 func (w *world) mortal(store subscriptions.Store) (s *subscriptions.Service, stop func()) {
 	s = subscriptions.NewService(store, subscriptions.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	return s, func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			w.Errorf("the server ended with %v", err)
 		}
-	}
+	})
+	w.Cleanup(stop)
+	return s, stop
 }
 
 func topicName(id string) subscriptions.TopicName {
@@ -82,6 +83,14 @@ func (w *world) subscribe(topic, id string, change ...func(*subscriptions.Subscr
 	_, err := w.CreateSubscription(w.ctx, sub)
 	w.must(err)
 	return sub.Name
+}
+
+// subscribeMany creates n subscriptions.
+func (w *world) subscribeMany(topic string, n int) {
+	w.Helper()
+	for i := range n {
+		w.subscribe(topic, fmt.Sprint("sub-", i))
+	}
 }
 
 func deadLetterTo(topic string) func(*subscriptions.Subscription) {
