@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"postrider/server/api"
+	"postrider/server/wire"
+	"postrider/subscriptions"
+)
+
+// topicOf makes the domain's topic of the fields that a request is about.
+func topicOf(name subscriptions.TopicName, in api.Topic, about fields) (subscriptions.Topic, error) {
+	if err := agree(in.Name, name); err != nil {
+		return subscriptions.Topic{}, err
+	}
+	if err := refuseUnbuilt(about, unbuiltOfTopic(in)); err != nil {
+		return subscriptions.Topic{}, err
+	}
+	return subscriptions.Topic{Name: name, Labels: in.Labels}, nil
+}
+
+func apiTopic(t subscriptions.Topic) api.Topic {
+	return api.Topic{Name: t.Name.String(), Labels: t.Labels, State: api.TopicStateActive}
+}
+
+func messagesOf(in []api.PubsubMessage) []subscriptions.Message {
+	out := make([]subscriptions.Message, len(in))
+	for i, m := range in {
+		out[i] = subscriptions.Message{Data: m.Data, Attributes: m.Attributes, OrderingKey: m.OrderingKey}
+	}
+	return out
+}
+
+func apiReceived(got []subscriptions.Received) []api.ReceivedMessage {
+	out := make([]api.ReceivedMessage, len(got))
+	for i, r := range got {
+		out[i] = api.ReceivedMessage{
+			AckID:           r.AckID,
+			DeliveryAttempt: wire.Int32(r.Attempt),
+			Message: &api.PubsubMessage{
+				Data:        r.Message.Data,
+				Attributes:  r.Message.Attributes,
+				MessageID:   r.Message.ID.String(),
+				PublishTime: wire.NewTimestamp(r.Message.PublishTime()),
+				OrderingKey: r.Message.OrderingKey,
+			},
+		}
+	}
+	return out
+}
+
+// agree refuses a name in a body that is not the one in the path.
+func agree(inBody string, inPath fmt.Stringer) error {
+	if inBody != "" && inBody != inPath.String() {
+		return subscriptions.Errorf(subscriptions.InvalidArgument, "name: %q is not what the path names, %s", clip(inBody), inPath)
+	}
+	return nil
+}
+
+func pageOf(size api.PageSize, token api.PageToken) subscriptions.Page {
+	return subscriptions.Page{Size: int(size), Token: token}
+}
+
+func seconds(n wire.Int32) time.Duration { return time.Duration(n) * time.Second }
+
+func duration(d *wire.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	t := d.Duration()
+	return &t
+}
+
+// positive is a duration whose absence the domain knows as 0. So a 0 that is there, which is too short, is refused here, since
+// it would pass as absent.
+func positive(field string, d *wire.Duration, least time.Duration) (time.Duration, error) {
+	if d == nil {
+		return 0, nil
+	}
+	t := d.Duration()
+	if t == 0 {
+		return 0, subscriptions.Errorf(subscriptions.InvalidArgument, "%s: 0s is out of range: it must be at least %s", field, stamp(least))
+	}
+	return t, nil
+}

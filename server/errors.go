@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	chimiddleware "github.com/go-chi/chi/v5/middleware"
+
+	"postrider/server/api"
+	"postrider/server/wire"
+	"postrider/subscriptions"
+)
+
+// statuses is the one table from the API's codes to HTTP's.
+var statuses = map[subscriptions.Code]int{
+	subscriptions.InvalidArgument:    http.StatusBadRequest,
+	subscriptions.FailedPrecondition: http.StatusBadRequest,
+	subscriptions.PermissionDenied:   http.StatusForbidden,
+	subscriptions.NotFound:           http.StatusNotFound,
+	subscriptions.AlreadyExists:      http.StatusConflict,
+	subscriptions.Aborted:            http.StatusConflict,
+	subscriptions.ResourceExhausted:  http.StatusTooManyRequests,
+	subscriptions.Canceled:           499, // as Google and nginx have it; nobody is there to read it
+	subscriptions.Internal:           http.StatusInternalServerError,
+	subscriptions.Unimplemented:      http.StatusNotImplemented,
+	subscriptions.Unavailable:        http.StatusServiceUnavailable,
+	subscriptions.DeadlineExceeded:   http.StatusGatewayTimeout,
+}
+
+// refusal is an error of HTTP's own: its status is not the one of its code.
+type refusal struct {
+	status int
+	err    *subscriptions.Error
+}
+
+func (e *refusal) Error() string { return e.err.Error() }
+func (e *refusal) Unwrap() error { return e.err }
+
+// explain finds what to tell of an error. What is none of ours is told by its code alone.
+func explain(ctx context.Context, err error) (status int, e *subscriptions.Error) {
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		return refused.status, refused.err
+	case errors.As(err, &e):
+	case ctx.Err() != nil:
+		e = subscriptions.WrapError(err, subscriptions.Canceled, "the caller has gone")
+	default:
+		e = subscriptions.WrapError(err, subscriptions.Internal, "internal error")
+	}
+	status, ok := statuses[e.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	return status, e
+}
+
+// fail answers with an error. It is the one writer of errors.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, e := explain(r.Context(), err)
+	h.logFailure(r, e.Code, err)
+	if begun(w) {
+		return // half of another answer is out, and the error is that the rest cannot follow
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
+	}
+	body := api.Error{Error: api.ErrorStatus{Code: status, Message: legible(e.Message), Status: string(e.Code)}}
+	if err := wire.WriteJSON(w, status, body); err != nil {
+		h.log.DebugContext(r.Context(), "the answer could not be written", "path", r.URL.Path, "error", err)
+	}
+}
+
+// logFailure keeps what callers do not see. Only what should never happen is worth an error line: an unreachable store is
+// told by the store itself, once and not with every request.
+func (h *handler) logFailure(r *http.Request, code subscriptions.Code, err error) {
+	level := slog.LevelDebug
+	if code == subscriptions.Internal {
+		level = slog.LevelError
+	}
+	h.log.Log(r.Context(), level, "a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+}
+
+// begun tells whether the status line of an answer is written.
+func begun(w http.ResponseWriter) bool {
+	tracked, ok := w.(chimiddleware.WrapResponseWriter)
+	return ok && tracked.Status() != 0
+}
+
+// maxMessage bounds an error's text, which may quote what the caller sent.
+const maxMessage = 2_000
+
+func legible(message string) string {
+	if len(message) > maxMessage {
+		message = message[:maxMessage] + "…"
+	}
+	return strings.ToValidUTF8(message, "\uFFFD")
+}
+
+// bodyError answers that a body cannot be read.
+func (h *handler) bodyError(w http.ResponseWriter, r *http.Request, err error) {
+	var malformed *wire.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &malformed):
+		err = subscriptions.Errorf(subscriptions.InvalidArgument, "%s", malformed.Error())
+	case errors.As(err, &tooLarge):
+		h.bodyTooLarge(w, r)
+		return
+	case errors.Is(err, io.EOF):
+		err = subscriptions.Errorf(subscriptions.InvalidArgument, "a body is required: a JSON object, {} at least")
+	default:
+		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "the body ended early")
+	}
+	h.fail(w, r, err)
+}
+
+func (h *handler) bodyTooLarge(w http.ResponseWriter, r *http.Request) {
+	// What is left of the body is not worth reading to find the next request behind it.
+	w.Header().Set("Connection", "close")
+	h.fail(w, r, &refusal{http.StatusRequestEntityTooLarge,
+		subscriptions.Errorf(subscriptions.InvalidArgument, "the body is larger than %d bytes", h.options.MaxBody)})
+}
+
+// parameterError answers that a parameter of the query or path cannot be read. The generated text has words that say nothing
+// to a caller.
+func (h *handler) parameterError(w http.ResponseWriter, r *http.Request, err error) {
+	var malformed *api.InvalidParamFormatError
+	var problem *wire.Error
+	switch {
+	case errors.As(err, &problem) && errors.As(err, &malformed):
+		err = subscriptions.Errorf(subscriptions.InvalidArgument, "%s: %s", malformed.ParamName, problem.Problem)
+	case errors.As(err, &malformed):
+		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "%s: the parameter cannot be read", malformed.ParamName)
+	default:
+		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "a parameter cannot be read")
+	}
+	h.fail(w, r, err)
+}
+
+func (h *handler) notFound(w http.ResponseWriter, r *http.Request) {
+	h.fail(w, r, subscriptions.Errorf(subscriptions.NotFound, "%s %s: there is no such method", r.Method, r.URL.Path))
+}
+
+// stamp is for durations in messages, as the API writes them.
+func stamp(d time.Duration) string {
+	text, _ := wire.NewDuration(d).AppendText(nil) // never fails
+	return string(text)
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	chimiddleware "github.com/go-chi/chi/v5/middleware"
+
+	"postrider/subscriptions"
+)
+
+// logged writes a line a request at debug level. The query is left out, since it may hold a key or token, and so are headers.
+func (h *handler) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tracked := chimiddleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		start := time.Now()
+		defer func() {
+			if h.log.Enabled(r.Context(), slog.LevelDebug) {
+				h.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path,
+					"status", tracked.Status(), "bytes", tracked.BytesWritten(), "took", time.Since(start))
+			}
+		}()
+		next.ServeHTTP(tracked, r)
+	})
+}
+
+// recovered makes a panic an internal error.
+func (h *handler) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch v := recover(); {
+			case v == nil:
+			case v == http.ErrAbortHandler:
+				panic(v)
+			default:
+				h.fail(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+				if begun(w) && w.(chimiddleware.WrapResponseWriter).Status() < http.StatusBadRequest {
+					panic(http.ErrAbortHandler) // half an answer must not look whole
+				}
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// boundBody refuses bodies that are too large: before reading when they say so, while reading when they do not.
+func (h *handler) boundBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > h.options.MaxBody {
+			h.bodyTooLarge(w, r)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, h.options.MaxBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// methods are all that routes use. HEAD is where GET is, by chi's GetHead.
+var methods = []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+
+// methodNotAllowed answers where a path is known but not with this method. chi keeps what it found to itself, so the routes
+// are asked again.
+func (h *handler) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		var allowed []string
+		for _, method := range methods {
+			if routes.Match(chi.NewRouteContext(), method, path) {
+				allowed = append(allowed, method)
+			}
+		}
+		// A colon is in no id. So topics/t:bogus is no topic that lacks POST, but a verb that there is not.
+		verb := strings.Contains(path[strings.LastIndexByte(path, '/')+1:], ":")
+		if len(allowed) == 0 || verb {
+			h.notFound(w, r)
+			return
+		}
+		list := strings.Join(allowed, ", ")
+		w.Header().Set("Allow", list)
+		h.fail(w, r, &refusal{http.StatusMethodNotAllowed, subscriptions.Errorf(subscriptions.Unimplemented,
+			"%s does not take %s, but %s", r.URL.Path, r.Method, list)})
+	}
+}
