@@ -1,0 +1,159 @@
+package redisstream
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// What one publish script takes when it serves several requests. A request that is larger by itself goes alone.
+const (
+	batchMessages = 200
+	batchBytes    = 1_000_000
+)
+
+// publishTimeout bounds a publish on its own, since its requests' contexts may end at different times.
+const publishTimeout = 30 * time.Second
+
+// batches merges publishes. While a topic's batch is on its way, later requests queue up and then go together; an idle
+// topic's request goes at once, and no goroutine or entry stays behind.
+type batches struct {
+	send func(context.Context, subscriptions.TopicRef, []subscriptions.Message) ([]subscriptions.MessageID, error)
+
+	mu     sync.Mutex
+	queues map[string]*queue // by the topic's UID, while a batch is on its way
+	closed bool
+	wait   sync.WaitGroup
+}
+
+type queue struct{ pending []*request }
+
+type request struct {
+	topic subscriptions.TopicRef
+	msgs  []subscriptions.Message
+	size  int
+	done  chan published // holds one answer
+}
+
+type published struct {
+	ids []subscriptions.MessageID
+	err error
+}
+
+func newRequest(topic subscriptions.TopicRef, msgs []subscriptions.Message) *request {
+	r := &request{topic: topic, msgs: msgs, done: make(chan published, 1)}
+	for _, m := range msgs {
+		r.size += m.Size()
+	}
+	return r
+}
+
+// publish answers once Redis has answered, or ctx ends. A request that has not left yet is then taken back; one that is on
+// its way may still be published.
+func (b *batches) publish(
+	ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message,
+) ([]subscriptions.MessageID, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, failed("publish", err)
+	}
+	r := newRequest(topic, msgs)
+	if !b.add(r) {
+		return nil, errClosed()
+	}
+	select {
+	case p := <-r.done:
+		return p.ids, p.err
+	case <-ctx.Done():
+		b.takeBack(r)
+		return nil, failed("publish", ctx.Err())
+	}
+}
+
+func (b *batches) add(r *request) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	q := b.queues[r.topic.UID]
+	if q == nil {
+		q = &queue{}
+		b.queues[r.topic.UID] = q
+		b.wait.Go(func() { b.drain(r.topic.UID, q) })
+	}
+	q.pending = append(q.pending, r)
+	return true
+}
+
+func (b *batches) takeBack(r *request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if q := b.queues[r.topic.UID]; q != nil {
+		q.pending = slices.DeleteFunc(q.pending, func(other *request) bool { return other == r })
+	}
+}
+
+// drain sends a topic's batches one after the other until none is left.
+func (b *batches) drain(uid string, q *queue) {
+	for {
+		batch := b.next(uid, q)
+		if batch == nil {
+			return
+		}
+		b.sendBatch(batch)
+	}
+}
+
+// next takes the requests that go together: those of one revision, from the oldest on, up to the bounds.
+func (b *batches) next(uid string, q *queue) []*request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(q.pending) == 0 {
+		delete(b.queues, uid)
+		return nil
+	}
+	n, count, size := 0, 0, 0
+	for _, r := range q.pending {
+		count += len(r.msgs)
+		size += r.size
+		if n > 0 && (r.topic != q.pending[0].topic || count > batchMessages || size > batchBytes) {
+			break
+		}
+		n++
+	}
+	batch := slices.Clone(q.pending[:n])
+	q.pending = slices.Delete(q.pending, 0, n)
+	return batch
+}
+
+func (b *batches) sendBatch(batch []*request) {
+	msgs := batch[0].msgs
+	if len(batch) > 1 {
+		msgs = nil
+		for _, r := range batch {
+			msgs = append(msgs, r.msgs...)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), publishTimeout)
+	defer cancel()
+	ids, err := b.send(ctx, batch[0].topic, msgs)
+	for _, r := range batch {
+		if err != nil {
+			r.done <- published{err: err}
+			continue
+		}
+		r.done <- published{ids: ids[:len(r.msgs):len(r.msgs)]}
+		ids = ids[len(r.msgs):]
+	}
+}
+
+// close refuses new requests and waits for those under way.
+func (b *batches) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.wait.Wait()
+}

@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- close_topic: lets nothing more be published or attached. Without subscriptions the slot is emptied.
+--
+-- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:taken
+-- ARGV  1 now or ''  2 ''  3 wake channel
+-- gives {0}
+--
+-- A script, since nothing may be attached between the look and the emptying.
+local meta = redis.call('HMGET', META, 'v', 'closed')
+if not meta[1] or meta[2] then
+  return {OK}
+end
+local attached = redis.call('HKEYS', SUBS)
+redis.call('HSET', META, 'closed', 1)
+for _, sub in ipairs(attached) do
+  announce('r ' .. sub)
+end
+if #attached == 0 then
+  empty(KEYS[5])
+end
+return {OK}

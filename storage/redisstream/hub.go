@@ -1,0 +1,207 @@
+package redisstream
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"postrider/subscriptions"
+)
+
+// hub is the one Pub/Sub connection of a store, shared by all watchers. It connects with the first watcher; a channel
+// without watchers stays subscribed for a while, so that pullers that come and go cost Redis nothing.
+type hub struct {
+	connect func(ctx context.Context, channels ...string) *redis.PubSub
+	linger  time.Duration
+	log     *slog.Logger
+
+	ctx  context.Context // ends with close
+	end  context.CancelFunc
+	wait sync.WaitGroup // the receiving loop, and timers that have not run
+
+	// commands orders what is sent: a subscribe must not overtake the unsubscribe before it. It is taken before mu.
+	commands sync.Mutex
+	pubsub   *redis.PubSub
+
+	mu       sync.Mutex
+	channels map[string]*channel
+}
+
+// channel is one channel that is subscribed to, or about to be.
+type channel struct {
+	name      string
+	watchers  []*watcher
+	confirmed chan struct{} // closed once Redis has confirmed the subscription for the first time
+	sure      bool          // that confirmed is closed
+	idle      *time.Timer   // runs while there are no watchers
+}
+
+// askAgain is how long a subscription may stay unconfirmed before it is sent once more.
+const askAgain = time.Second
+
+func newHub(connect func(context.Context, ...string) *redis.PubSub, linger time.Duration, log *slog.Logger) *hub {
+	h := &hub{connect: connect, linger: linger, log: log, channels: map[string]*channel{}}
+	h.ctx, h.end = context.WithCancel(context.Background())
+	return h
+}
+
+// watch adds a watcher to a channel and waits until the channel is subscribed to.
+func (h *hub) watch(ctx context.Context, name string, w *watcher) (stop func(), err error) {
+	c := h.add(name, w)
+	stop = func() { h.remove(c, w) }
+	for {
+		h.subscribe(c)
+		select {
+		case <-c.confirmed:
+			return stop, nil
+		case <-time.After(askAgain):
+		case <-h.ctx.Done():
+			stop()
+			return nil, errClosed()
+		case <-ctx.Done():
+			stop()
+			return nil, failed("watch", ctx.Err())
+		}
+	}
+}
+
+// add registers a watcher. It needs the order of commands, too: the channel must not be about to be unsubscribed.
+func (h *hub) add(name string, w *watcher) *channel {
+	h.commands.Lock()
+	defer h.commands.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.channels[name]
+	if c == nil {
+		c = &channel{name: name, confirmed: make(chan struct{})}
+		h.channels[name] = c
+	}
+	c.watchers = append(c.watchers, w)
+	h.keep(c)
+	return c
+}
+
+// keep stops a channel's idle timer.
+func (h *hub) keep(c *channel) {
+	if c.idle != nil && c.idle.Stop() {
+		h.wait.Done()
+	}
+	c.idle = nil
+}
+
+// subscribe sends the subscription unless it is confirmed. The first one starts the loop. An error is not looked at: the
+// receiving loop meets it, too, and connects again.
+func (h *hub) subscribe(c *channel) {
+	h.commands.Lock()
+	defer h.commands.Unlock()
+	if h.ctx.Err() != nil || h.isSure(c) {
+		return
+	}
+	if h.pubsub == nil {
+		h.pubsub = h.connect(h.ctx)
+		h.wait.Go(h.receive)
+	}
+	_ = h.pubsub.Subscribe(h.ctx, c.name)
+}
+
+func (h *hub) isSure(c *channel) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return c.sure
+}
+
+// remove takes a watcher off its channel. After the last one the channel lingers.
+func (h *hub) remove(c *channel, w *watcher) {
+	w.stopped.Store(true)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := len(c.watchers)
+	c.watchers = slices.DeleteFunc(slices.Clone(c.watchers), func(other *watcher) bool { return other == w })
+	if before > 0 && len(c.watchers) == 0 && h.ctx.Err() == nil {
+		h.wait.Add(1)
+		c.idle = time.AfterFunc(h.linger, func() {
+			defer h.wait.Done()
+			h.unsubscribe(c)
+		})
+	}
+}
+
+// unsubscribe leaves a channel that still has no watchers.
+func (h *hub) unsubscribe(c *channel) {
+	h.commands.Lock()
+	defer h.commands.Unlock()
+	if h.forget(c) && h.pubsub != nil {
+		_ = h.pubsub.Unsubscribe(h.ctx, c.name) // a broken connection has forgotten it anyway
+	}
+}
+
+func (h *hub) forget(c *channel) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(c.watchers) > 0 || h.ctx.Err() != nil {
+		return false
+	}
+	delete(h.channels, c.name)
+	return true
+}
+
+// close ends the loop and the timers and waits for them.
+func (h *hub) close() {
+	h.end()
+	h.commands.Lock()
+	if h.pubsub != nil {
+		_ = h.pubsub.Close()
+	}
+	h.commands.Unlock()
+	h.mu.Lock()
+	for _, c := range h.channels {
+		h.keep(c)
+	}
+	h.mu.Unlock()
+	h.wait.Wait()
+}
+
+// names lists the channels to subscribe to after a reconnect.
+func (h *hub) names() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.channels))
+}
+
+// confirm notes that a channel is subscribed to. Not for the first time means on a new connection: what was said in
+// between is lost.
+func (h *hub) confirm(name string) {
+	h.mu.Lock()
+	c := h.channels[name]
+	if c == nil {
+		h.mu.Unlock()
+		return
+	}
+	again := c.sure
+	if !again {
+		c.sure = true
+		close(c.confirmed)
+	}
+	h.mu.Unlock()
+	if again {
+		h.dispatch(name, subscriptions.Wake{Kind: subscriptions.Resync})
+	}
+}
+
+// dispatch calls a channel's watchers, outside the lock: a watcher may stop, or watch something else.
+func (h *hub) dispatch(name string, wake subscriptions.Wake) {
+	h.mu.Lock()
+	var watchers []*watcher
+	if c := h.channels[name]; c != nil {
+		watchers = slices.Clone(c.watchers)
+	}
+	h.mu.Unlock()
+	for _, w := range watchers {
+		w.wake(wake)
+	}
+}

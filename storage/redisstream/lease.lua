@@ -1,0 +1,166 @@
+#!lua flags=allow-oom
+-- lease: hands out messages, those due again before new ones.
+--
+-- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
+--       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+-- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
+--       then: most messages, most bytes, lease in ms, '1' if it counts as a use
+-- gives {0, ms until the next is due or -1, 1 if more can be leased now, epoch,
+--        then for each delivery: padded id, delivery number, attempt, d}
+--
+-- A script, since the cursor, the deadlines and the counters must move together, and never for two callers at once.
+local most, most_bytes = math.min(tonumber(ARGV[REST]), 200), math.min(tonumber(ARGV[REST + 1]), 1000000)
+local until_ = now + tonumber(ARGV[REST + 2])
+local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max')
+local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
+local largest = math.max(1, tonumber(meta[4]))
+
+local taken = {} -- {member, number, attempt, d}
+local bytes = 0 -- of what was taken
+local looked = 0 -- bytes that were read
+
+-- fits tells whether a message may be taken, too: one always may.
+local function fits(size)
+  return #taken == 0 or bytes + size <= most_bytes
+end
+
+local function take(member, number, attempt, size, data)
+  taken[#taken + 1] = {member, number, attempt, data}
+  bytes = bytes + size
+end
+
+-- again leases up to quota messages that wait and are due. What has vanished or is too old is dropped on the way.
+local function again(quota)
+  local seen, gone, due_args, delivery_args = 0, {}, {}, {}
+  local function look(member, number, released)
+    local id = id_of(member)
+    local entry = redis.call('XRANGE', LOG, id, id)[1]
+    if not entry then
+      count('lost', 1)
+      gone[#gone + 1] = member
+      return true
+    end
+    local _, size = read(entry)
+    looked = looked + size
+    if ms_of(member) < cutoff then
+      count('dropped', 1)
+      set('bytes', state.bytes - size)
+      gone[#gone + 1] = member
+      return looked < 1000000
+    end
+    if not fits(size) then
+      return false
+    end
+    take(member, number + 1, number + 1 - released, size, entry[2][4])
+    due_args[#due_args + 1] = 2 * until_
+    due_args[#due_args + 1] = member
+    delivery_args[#delivery_args + 1] = member
+    delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', number + 1, released)
+    return looked < 1000000
+  end
+  local function page()
+    local size = math.min(quota - #taken, 200 - seen)
+    if size <= 0 then
+      return false
+    end
+    local due = redis.call('ZRANGE', DUE, '-inf', DUE_NOW, 'BYSCORE', 'LIMIT', seen, size, 'WITHSCORES')
+    local members = {}
+    for i = 1, #due, 2 do
+      seen = seen + 1
+      if tonumber(due[i + 1]) % 2 == 1 then -- the rest are leases that expire had no room for
+        members[#members + 1] = due[i]
+      end
+    end
+    local numbers, released = counts_of(members)
+    for i, member in ipairs(members) do
+      if not exhausted(numbers[i] - released[i]) and not look(member, numbers[i], released[i]) then
+        return false
+      end
+    end
+    return #due == 2 * size
+  end
+  while page() do end
+  if #due_args > 0 then
+    redis.call('ZADD', DUE, unpack(due_args))
+    redis.call('HSET', DELIVERIES, unpack(delivery_args))
+  end
+  forget(gone)
+  return #gone > 0
+end
+
+-- new leases up to want messages from behind the cursor. A first delivery leaves no trace in deliveries.
+local function new(want)
+  local due_args, out_args, left = {}, {}, want
+  local function page()
+    local size = math.min(left, math.max(1, math.floor((most_bytes - bytes) / largest)))
+    local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', size)
+    for _, entry in ipairs(entries) do
+      local n, size_, sum = read(entry)
+      if not fits(size_) then
+        return false
+      end
+      local member = member_of(entry[1])
+      take(member, 1, 1, size_, entry[2][4])
+      due_args[#due_args + 1], due_args[#due_args + 2] = 2 * until_, member
+      out_args[#out_args + 1], out_args[#out_args + 2] = n, member
+      set('id', entry[1])
+      set('n', n)
+      set('sum', sum)
+      set('bytes', state.bytes + size_)
+      left = left - 1
+    end
+    if #entries == 0 then -- the end of the log has vanished
+      set('id', string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999))
+      set('n', last.n)
+      set('sum', last.sum)
+    end
+    return left > 0 and state.n < last.n
+  end
+  while page() do end
+  if #due_args > 0 then
+    redis.call('ZADD', DUE, unpack(due_args))
+    redis.call('ZADD', OUT, unpack(out_args))
+  end
+end
+
+local before = head_of(DUE)
+local died, dropped = false, state.dropped
+if before and before <= DUE_NOW then
+  died = expire(200)
+end
+skip_old(last)
+local shrunk = state.dropped > dropped
+if before and before <= DUE_NOW then
+  local quota = state.n < last.n and math.ceil(most / 2) or most
+  shrunk = again(quota) or shrunk
+end
+table.sort(taken, function(a, b) return a[1] < b[1] end)
+
+local room = bound - redis.call('ZCARD', OUT)
+local want = math.min(most - #taken, room)
+if want > 0 and state.n < last.n and looked < 1000000 then
+  new(want)
+  room = bound - redis.call('ZCARD', OUT)
+end
+local full = room <= 0 and state.n < last.n and 1 or 0
+if full ~= state.full then
+  set('full', full)
+end
+if ARGV[REST + 3] == '1' then
+  set('used', now)
+end
+if shrunk then
+  settle_floor()
+end
+save()
+
+local after = head_of(DUE)
+announce_due(before, after, died)
+local more = after and after <= DUE_NOW or room > 0 and state.n < last.n
+local reply = {OK, next_due(after), more and 1 or 0, state.epoch}
+for _, delivery in ipairs(taken) do
+  for i = 1, 4 do
+    reply[#reply + 1] = delivery[i]
+  end
+end
+return reply

@@ -1,0 +1,60 @@
+-- Message ids and log entries. A member of due, out and dead is a message id with both parts padded, so that text sorts
+-- as the log does; of the second part the last four digits are the batch's salt and the rest is n.
+local function member_of(id)
+  local dash = string.find(id, '-', 1, true)
+  return string.rep('0', 14 - dash) .. string.sub(id, 1, dash)
+    .. string.rep('0', 16 - (#id - dash)) .. string.sub(id, dash + 1)
+end
+
+local function id_of(member)
+  return string.format('%.0f-%.0f', tonumber(string.sub(member, 1, 13)), tonumber(string.sub(member, 15)))
+end
+
+local function ms_of(member)
+  return tonumber(string.sub(member, 1, 13))
+end
+
+-- read takes an entry of the log apart: n, size and the running sum up to and with it.
+local function read(entry)
+  local id, h = entry[1], entry[2][2]
+  if string.sub(h, 1, 1) ~= FORMAT then
+    error('entry ' .. id .. ' of ' .. LOG .. ' has an unknown version')
+  end
+  local n = tonumber(string.sub(id, string.find(id, '-', 1, true) + 1, -5))
+  return n, tonumber(string.sub(h, 18, 25), 16), tonumber(string.sub(h, 26))
+end
+
+-- counts_of gives the delivery number and the released count of each member. Most messages are delivered once and have
+-- no field.
+local function counts_of(members)
+  local numbers, released = {}, {}
+  if #members > 0 then
+    for i, stored in ipairs(redis.call('HMGET', DELIVERIES, unpack(members))) do
+      local number, back = string.match(stored or '1:0', '^(%d+):(%d+)$')
+      numbers[i], released[i] = tonumber(number), tonumber(back)
+    end
+  end
+  return numbers, released
+end
+
+-- head_of is the lowest score of a sorted set.
+local function head_of(key)
+  return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+end
+
+-- due holds 2 * ms + 0 for what is leased until ms and 2 * ms + 1 for what waits until ms; up to this score all is due.
+local DUE_NOW = 2 * now + 1
+
+-- next_due is the ms until the earliest of due, from its score; -1 when there is none.
+local function next_due(score)
+  return score and math.max(0, math.floor(score / 2) - now) or -1
+end
+
+-- announce_due tells waiters when something is due earlier than before, or at once if they should just try.
+local function announce_due(before, after, try)
+  if try then
+    announce('d ' .. SUB .. ' 0')
+  elseif after and (not before or after < before) then
+    announce(string.format('d %s %.0f', SUB, next_due(after)))
+  end
+end

@@ -1,0 +1,34 @@
+-- Checks that the topic is open and the caller's configuration is not stale, and reads where the log ends.
+local TAKEN = KEYS[5]
+local meta = redis.call('HMGET', META, 'v', 'closed', 'rev', 'n', 'ms', 'sum', 'max')
+if not meta[1] or meta[2] then
+  return {GONE}
+end
+if meta[1] ~= FORMAT then
+  return {UNKNOWN, META, meta[1]}
+end
+local revision = tonumber(ARGV[2])
+if revision < tonumber(meta[3]) then
+  return {STALE}
+end
+local n, sum, largest = tonumber(meta[4]), tonumber(meta[6]), tonumber(meta[7])
+-- A clock that was set back, or a replica's that lags, must not make ids fall.
+local ms = math.max(now, tonumber(meta[5]))
+
+-- append adds one entry to the log. head is the entry's h without the running sum; keep is false when nobody needs it.
+local function append(head, data, salt, keep)
+  local size = tonumber(string.sub(head, 18, 25), 16)
+  n = n + 1
+  sum = sum + size
+  if size > largest then
+    largest = size
+  end
+  if keep then
+    local id = string.format('%.0f-%.0f', ms, n * 10000 + salt)
+    redis.call('XADD', LOG, id, 'h', head .. string.format('%.0f', sum), 'd', data)
+  end
+end
+
+local function save_end()
+  redis.call('HSET', META, 'rev', revision, 'n', n, 'ms', ms, 'sum', sum, 'max', largest)
+end

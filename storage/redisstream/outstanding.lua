@@ -1,0 +1,37 @@
+-- Taking messages out of the outstanding state, and what follows from that.
+
+-- forget removes members from all that is kept about outstanding messages.
+local function forget(members)
+  if #members > 0 then
+    redis.call('ZREM', OUT, unpack(members))
+    redis.call('ZREM', DUE, unpack(members))
+    redis.call('ZREM', DEAD, unpack(members))
+    redis.call('HDEL', DELIVERIES, unpack(members))
+  end
+end
+
+-- settle_floor records what the subscription no longer needs, and trims the log if that was what held it. To be called
+-- once, after everything else but save.
+local function settle_floor()
+  local oldest = head_of(OUT)
+  if not oldest and state.bytes ~= 0 then
+    set('bytes', 0) -- a vanished message took its size with it: here the sum is right again
+  end
+  local floor = oldest and oldest - 1 or state.n
+  local was = tonumber(redis.call('ZSCORE', FLOORS, SUB)) or -1
+  if floor ~= was then
+    redis.call('ZADD', FLOORS, floor, SUB)
+    if head_of(FLOORS) > was then
+      trim(false)
+    end
+  end
+end
+
+-- freed tells whether a place became free that a lease had found missing.
+local function freed()
+  if state.full == 1 then
+    set('full', 0)
+    return true
+  end
+  return false
+end

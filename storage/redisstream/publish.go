@@ -1,0 +1,49 @@
+package redisstream
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"postrider/subscriptions"
+)
+
+var publishScript = newScript("publish", with(onTopic, "open_for_publish")...)
+
+// Publish implements subscriptions.Log. Requests for one topic that arrive while another is on its way to Redis travel
+// together (batcher.go).
+func (s *Store) Publish(
+	ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message,
+) ([]subscriptions.MessageID, error) {
+	return s.batches.publish(ctx, topic, msgs)
+}
+
+// publishNow appends messages in one step.
+func (s *Store) publishNow(
+	ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message,
+) ([]subscriptions.MessageID, error) {
+	salt := s.salt()
+	args := make([]any, 0, 4+2*len(msgs))
+	args = append(args, s.now(), topic.Revision, wakeChannel(topic.UID), salt)
+	for _, m := range msgs {
+		args = append(args, head(m), encodeMessage(m))
+	}
+	reply, err := s.run(ctx, publishScript, topicKeys(topic.UID), args...)
+	if err != nil {
+		return nil, err
+	}
+	f := fields{name: "publish", rest: reply}
+	ms, first := f.int(), f.int()
+	ids := make([]subscriptions.MessageID, len(msgs))
+	for i := range ids {
+		ids[i] = subscriptions.NewMessageID(ms, first+int64(i), salt)
+	}
+	return ids, f.err
+}
+
+// salt is the random part of a batch's ids.
+func (s *Store) salt() int64 {
+	if s.options.Salt != nil {
+		return s.options.Salt()
+	}
+	return rand.Int64N(10_000)
+}

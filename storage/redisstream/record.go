@@ -1,0 +1,135 @@
+package redisstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// A record is stored as its version, UID and revision, which the scripts compare as text, and then its fields as JSON.
+// Fields are never renamed; absent ones read as zero.
+
+// topicRecord is how a topic is stored.
+type topicRecord struct {
+	Labels map[string]string   `json:"labels,omitempty"`
+	Phase  subscriptions.Phase `json:"phase,omitempty"`
+}
+
+// subscriptionRecord is how a subscription is stored. Durations are nanoseconds.
+type subscriptionRecord struct {
+	Topic          string              `json:"topic"`
+	TopicUID       string              `json:"topicUid"`
+	Detached       bool                `json:"detached,omitempty"`
+	AckDeadline    time.Duration       `json:"ackDeadline,omitempty"`
+	Push           *pushRecord         `json:"push,omitempty"`
+	PushAttributes map[string]string   `json:"pushAttributes,omitempty"`
+	Retention      time.Duration       `json:"retention,omitempty"`
+	Expiration     time.Duration       `json:"expiration,omitempty"`
+	DeadLetter     *deadLetterRecord   `json:"deadLetter,omitempty"`
+	Retry          *retryRecord        `json:"retry,omitempty"`
+	Labels         map[string]string   `json:"labels,omitempty"`
+	Phase          subscriptions.Phase `json:"phase,omitempty"`
+}
+
+type pushRecord struct {
+	Endpoint string `json:"endpoint,omitempty"`
+}
+
+type deadLetterRecord struct {
+	Topic       string `json:"topic"`
+	MaxAttempts int    `json:"maxAttempts"`
+}
+
+type retryRecord struct {
+	Minimum time.Duration `json:"minimum"`
+	Maximum time.Duration `json:"maximum"`
+}
+
+// ofUID is what a record with this UID begins with, and ofRevision one of that revision.
+func ofUID(uid string) string { return formatVersion + " " + uid + " " }
+
+func ofRevision(uid string, revision int64) string {
+	return ofUID(uid) + fmt.Sprintf("%d ", revision)
+}
+
+func encodeRecord(uid string, revision int64, record any) (string, error) {
+	b, err := json.Marshal(record)
+	if err != nil {
+		return "", fmt.Errorf("redisstream: encode record: %w", err)
+	}
+	return ofRevision(uid, revision) + string(b), nil
+}
+
+// decodeRecord reads the fields into record.
+func decodeRecord(name, stored string, record any) (uid string, revision int64, err error) {
+	parts := strings.SplitN(stored, " ", 4)
+	if parts[0] != formatVersion {
+		return "", 0, fmt.Errorf("redisstream: the record of %s is of an unknown format: a newer Postrider wrote it", name)
+	}
+	if len(parts) < 4 {
+		return "", 0, fmt.Errorf("redisstream: the record of %s is damaged", name)
+	}
+	if _, err := fmt.Sscanf(parts[2], "%d", &revision); err != nil {
+		return "", 0, fmt.Errorf("redisstream: the record of %s is damaged: %w", name, err)
+	}
+	if err := json.Unmarshal([]byte(parts[3]), record); err != nil {
+		return "", 0, fmt.Errorf("redisstream: the record of %s is damaged: %w", name, err)
+	}
+	return parts[1], revision, nil
+}
+
+func encodeTopic(t subscriptions.Topic) (string, error) {
+	return encodeRecord(t.UID, t.Revision, topicRecord{t.Labels, t.Phase})
+}
+
+func decodeTopic(name subscriptions.TopicName, stored string) (subscriptions.Topic, error) {
+	var r topicRecord
+	uid, revision, err := decodeRecord(name.String(), stored, &r)
+	if err != nil {
+		return subscriptions.Topic{}, err
+	}
+	return subscriptions.Topic{Name: name, UID: uid, Labels: r.Labels, Phase: r.Phase, Revision: revision}, nil
+}
+
+func encodeSubscription(s subscriptions.Subscription) (string, error) {
+	r := subscriptionRecord{
+		Topic: s.Topic.String(), TopicUID: s.TopicUID, Detached: s.Detached, AckDeadline: s.AckDeadline,
+		PushAttributes: s.PushAttributes, Retention: s.Retention, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
+	}
+	if s.Push != nil {
+		r.Push = &pushRecord{s.Push.Endpoint}
+	}
+	if s.DeadLetter != nil {
+		r.DeadLetter = &deadLetterRecord{s.DeadLetter.Topic.String(), s.DeadLetter.MaxAttempts}
+	}
+	if s.Retry != nil {
+		r.Retry = &retryRecord{s.Retry.Minimum, s.Retry.Maximum}
+	}
+	return encodeRecord(s.UID, s.Revision, r)
+}
+
+func decodeSubscription(name subscriptions.SubscriptionName, stored string) (subscriptions.Subscription, error) {
+	var r subscriptionRecord
+	uid, revision, err := decodeRecord(name.String(), stored, &r)
+	if err != nil {
+		return subscriptions.Subscription{}, err
+	}
+	s := subscriptions.Subscription{
+		Name: name, UID: uid, Topic: parseTopic(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached,
+		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, Expiration: r.Expiration,
+		Labels: r.Labels, Phase: r.Phase, Revision: revision,
+	}
+	if r.Push != nil {
+		s.Push = &subscriptions.PushConfig{Endpoint: r.Push.Endpoint}
+	}
+	if r.DeadLetter != nil {
+		s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: parseTopic(r.DeadLetter.Topic), MaxAttempts: r.DeadLetter.MaxAttempts}
+	}
+	if r.Retry != nil {
+		s.Retry = &subscriptions.RetryPolicy{Minimum: r.Retry.Minimum, Maximum: r.Retry.Maximum}
+	}
+	return s, nil
+}

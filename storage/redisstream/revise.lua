@@ -1,0 +1,14 @@
+#!lua flags=allow-oom
+-- revise: adopts a higher configuration revision and wakes who waits on the subscription.
+--
+-- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
+--       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+-- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
+-- gives {0}
+--
+-- A script, since the comparison and the change must be one step.
+if changed.rev then
+  save()
+  announce('r ' .. SUB)
+end
+return {OK}

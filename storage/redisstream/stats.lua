@@ -1,0 +1,22 @@
+#!lua flags=allow-oom
+-- stats: the counters of a subscription.
+--
+-- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
+--       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+-- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
+-- gives {0, undelivered, outstanding, dead, bytes, ms since the oldest unacked was published or -1,
+--        acked, nacked, expired, dropped, lost, dead-lettered}
+--
+-- A script, since the parts belong to one moment.
+save()
+local meta = redis.call('HMGET', META, 'n', 'sum')
+local undelivered = tonumber(meta[1]) - state.n
+local oldest = redis.call('ZRANGE', OUT, 0, 0)[1]
+local age = oldest and now - ms_of(oldest) or -1
+if not oldest and undelivered > 0 then
+  local entry = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1)[1]
+  age = entry and now - tonumber(string.match(entry[1], '^%d+')) or -1
+end
+return {OK, undelivered, redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD),
+  tonumber(meta[2]) - state.sum + state.bytes, age,
+  state.acked, state.nacked, state.expired, state.dropped, state.lost, state.moved}
