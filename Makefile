@@ -26,7 +26,6 @@ lint: ## check form, mistakes, sizes and import walls
 
 verify: ## all that can be checked without running tests: generated files, vet, lint, import walls, cross-builds
 	scripts/generate --check
-	go vet ./...
 	go vet -tags load ./...
 	scripts/lint
 	scripts/walls-test
