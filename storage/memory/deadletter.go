@@ -29,7 +29,7 @@ func (s *Store) AppendDead(_ context.Context, topic subscriptions.TopicRef, sour
 	}
 	for _, id := range s.publish(t, fresh, true) {
 		if len(t.states) == 0 {
-			t.kept = append(t.kept, kept{id.N(), s.now + millis(keep)})
+			t.kept = append(t.kept, kept{id.N(), id.Milli + millis(keep)})
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"slices"
+	"time"
 
 	"postrider/subscriptions"
 )
@@ -16,6 +17,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		a := answer{state: st, now: s.now, until: s.now + millis(r.Deadline), maxBytes: r.MaxBytes}
 		st.expire(s.now, r.Rules, r.Jitter)
 		limit := min(max(r.Max, 1), stepMax)
+		st.skipOld(s.now, r.Rules)
 		a.redeliver(limit, r.Rules)
 		a.deliver(limit, r.Rules)
 
@@ -38,7 +40,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 // plus the delay of the retry policy; what has had all its attempts becomes dead, also what waited (the number of attempts
 // may have been lowered meanwhile).
 func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
-	i := 0
+	delays := delays{r.Retry, jitter, 0}
 	for _, m := range st.due.upTo(now, stepMax) {
 		ranOut := m.phase == leased
 		if ranOut {
@@ -48,13 +50,21 @@ func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
 		case m.exhausted(r):
 			st.bury(m, now)
 		case ranOut:
-			delay := subscriptions.SpanOf(r.Retry, m.attempts()).At(subscriptions.Jitter(jitter, i))
-			st.put(m, waiting, m.at+millis(delay))
-		}
-		if ranOut {
-			i++
+			st.put(m, waiting, m.at+millis(delays.next(m)))
 		}
 	}
+}
+
+// delays gives the failed messages of a step their delays, spread by one random number.
+type delays struct {
+	retry  []subscriptions.Span
+	jitter float64
+	count  int
+}
+
+func (d *delays) next(m *outstanding) time.Duration {
+	d.count++
+	return subscriptions.SpanOf(d.retry, m.attempts()).At(subscriptions.Jitter(d.jitter, d.count-1))
 }
 
 // answer collects what a step leases.
@@ -114,25 +124,29 @@ func (a *answer) redeliver(limit int, r subscriptions.Rules) {
 	slices.SortFunc(a.deliveries, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })
 }
 
-// fetch reads an outstanding message. One that outlived the retention, or vanished from the log, is taken out and counted.
+// fetch reads an outstanding message. One that vanished from the log, or outlived the retention, is taken out and counted.
 func (st *state) fetch(m *outstanding, now int64, r subscriptions.Rules) (entry, bool) {
-	if m.id.Milli < now-millis(r.Retention) {
-		st.take(m)
-		st.dropped++
-		return entry{}, false
-	}
 	e, ok := st.slot.log.get(m.id)
-	if !ok {
+	switch {
+	case !ok:
 		st.take(m)
 		st.lost++
+	case outlived(m.id, now, r):
+		st.take(m)
+		st.dropped++
+		ok = false
 	}
 	return e, ok
+}
+
+// outlived tells whether a message is older than the retention.
+func outlived(id subscriptions.MessageID, now int64, r subscriptions.Rules) bool {
+	return id.Milli < now-millis(r.Retention)
 }
 
 // deliver leases messages ahead of the cursor.
 func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	st := a.state
-	st.skipOld(a.now, r)
 	for _, e := range st.slot.log.after(st.cursor.n) {
 		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || !a.fits(e.size) {
 			return
@@ -149,7 +163,7 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 // skipOld moves the cursor over what outlived the retention.
 func (st *state) skipOld(now int64, r subscriptions.Rules) {
 	for _, e := range st.slot.log.after(st.cursor.n) {
-		if e.message.ID.Milli >= now-millis(r.Retention) {
+		if !outlived(e.message.ID, now, r) {
 			return
 		}
 		st.dropped += e.at.n - st.cursor.n

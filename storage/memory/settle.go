@@ -52,7 +52,7 @@ func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subs
 // Nack implements subscriptions.Leases.
 func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) error {
 	return s.onState(r.Ref, func(st *state) {
-		i := 0
+		delays := delays{r.Rules.Retry, r.Jitter, 0}
 		for _, n := range r.Nacks {
 			m := st.held(n.Receipt, s.now)
 			if m == nil {
@@ -62,10 +62,8 @@ func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) error {
 			if m.exhausted(r.Rules) {
 				st.bury(m, s.now)
 			} else {
-				delay := subscriptions.SpanOf(r.Rules.Retry, m.attempts()).At(subscriptions.Jitter(r.Jitter, i))
-				st.put(m, waiting, s.now+millis(max(delay, n.AtLeast)))
+				st.put(m, waiting, s.now+millis(max(delays.next(m), n.AtLeast)))
 			}
-			i++
 		}
 	})
 }

@@ -53,7 +53,7 @@ func (t *slot) empty() {
 // trim cuts off the log what no state needs and no dead letter holds. A log has one beginning: what lies behind something
 // needed stays too.
 func (t *slot) trim(now int64) {
-	t.kept = slices.DeleteFunc(t.kept, func(k kept) bool { return k.until <= now })
+	t.kept = slices.DeleteFunc(t.kept, func(k kept) bool { return k.until < now })
 	need := t.log.end.n + 1
 	for _, k := range t.kept {
 		need = min(need, k.n)

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"math"
 	"time"
 
 	"postrider/subscriptions"
@@ -94,34 +93,21 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 	if err != nil {
 		return err
 	}
-	due, dead := headOf(st.due), headOf(st.dead)
+	before, some := st.due.head()
 	st.died = false
 	step(st)
-	in := int64(math.MaxInt64)
-	if h := headOf(st.due); h < due {
-		in = max(h-s.now, 0)
-	}
-	if h := headOf(st.dead); h < dead {
-		in = min(in, max(h-s.now, 0))
-	}
+	after, ok := st.due.head()
 	freed := len(st.messages) < st.bound
 	if freed {
 		st.bound = 0
 	}
-	if freed || st.died {
-		in = 0
-	}
-	if in < math.MaxInt64 {
-		s.wakeState(st, subscriptions.Due, time.Duration(in)*time.Millisecond)
+	switch {
+	case freed || st.died:
+		s.wakeState(st, subscriptions.Due, 0)
+	case ok && (!some || after < before):
+		s.wakeState(st, subscriptions.Due, until(s.now, after))
 	}
 	return nil
-}
-
-func headOf(o ordered) int64 {
-	if at, ok := o.head(); ok {
-		return at
-	}
-	return math.MaxInt64
 }
 
 func (s *Store) wakeState(st *state, kind subscriptions.WakeKind, in time.Duration) {

@@ -11,8 +11,8 @@ import (
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result subscriptions.SweepResult, err error) {
 	err = s.onState(r.Ref, func(st *state) {
-		st.expire(s.now, r.Rules, r.Jitter)
 		st.dropOld(s.now, r.Rules)
+		st.expire(s.now, r.Rules, r.Jitter)
 		result.Dead = st.takeDead(s.now, r)
 		st.slot.trim(s.now)
 
@@ -27,11 +27,10 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 func (st *state) dropOld(now int64, r subscriptions.Rules) {
 	st.skipOld(now, r)
 	for _, m := range slices.Clone(st.all.items) {
-		if m.id.Milli >= now-millis(r.Retention) {
+		if !outlived(m.id, now, r) {
 			return
 		}
-		st.take(m)
-		st.dropped++
+		st.fetch(m, now, r)
 	}
 }
 

@@ -4,23 +4,29 @@
 // Where the contract leaves a choice, both stores choose the same:
 //
 //   - Time is whole milliseconds; a duration is rounded up, so that nothing ends early. An expired lease is one whose deadline
-//     is not later than now; an outlived message is one whose age is greater than Retention.
+//     is not later than now; an outlived message is one whose age is greater than Retention (or keep).
 //   - A lease or sweep looks at most at the first 200 entries of what is due, and answers with at most 200 messages. Messages
 //     it drops on the way do not count towards Max.
-//   - Jitter(u, i) counts, from 0, the leases found expired (and the nacks that had an effect) in order, also those that made
-//     a message dead.
+//   - A lease turns expired leases, then moves the cursor over what outlived the retention, then redelivers, then delivers. A
+//     sweep drops first.
+//   - Jitter(u, i) counts, from 0, the delays that a step gives, in order of the deadlines (or of the nacks).
 //   - A redelivery that does not fit MaxBytes ends the redeliveries, a new message that does not fit ends the answer.
 //   - LeaseResult.More holds whenever another lease now would find something, whatever bound ended this one. NextDue is 0
 //     when something is due already.
-//   - What the cursor passes without finding it in the log counts as Lost, or as Dropped when older messages behind it do.
+//   - An outstanding message that is not in the log counts as Lost, also when it is too old. So does what the cursor passes
+//     without finding it: a message that goes is always counted.
 //   - Whatever call adopts a higher revision of a subscription wakes with Revised: else the Revise that follows, not higher
 //     any more, would wake nobody.
-//   - One call wakes with Due at most once, with the smallest In.
+//   - One call wakes with Due at most once, with the smallest In. The bound frees a place when the last lease left new
+//     messages for its sake and fewer are outstanding now.
 //   - Attach answers ErrGone on a closed topic, also where the state exists. A slot that was closed stays so when emptied.
+//   - A use of a subscription is: Attach, Revise, Acknowledge, and Lease with Use.
 //   - A sweep calls back to life, and hands out, only dead messages whose hold has passed, in order of the log. NextDue is the
 //     next moment after now at which a lease runs out, a waiting message becomes due or a hold ends: one that waits may turn
 //     out to be dead, but one that is due already is no work for a sweep.
 //   - SettleDead takes a message whatever became of it since the sweep, for its copy is in the dead-letter topic.
 //   - With nothing attached, publishes are dropped also while dead letters are kept.
-//   - A Feed position that is Lost brings no changes, only the position to go on from.
+//   - A Feed position that is Lost brings no changes, only the position to go on from. Changes may come in pages: what is
+//     missing comes with the next Beat.
+//   - The log may hold somewhat more than is needed ([Fixture.Slack]), but nothing when nothing is.
 package storagetest

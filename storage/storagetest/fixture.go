@@ -17,6 +17,8 @@ type Fixture struct {
 	Clock *Clock
 	// LogLength counts the messages that the log of a topic holds.
 	LogLength func(topicUID string) int
+	// Slack is how many messages more than are needed a log may hold: a store need not trim for each message that goes.
+	Slack int
 	// Vanish removes a message from the log behind the store's back.
 	Vanish func(topicUID string, id subscriptions.MessageID)
 }

@@ -11,9 +11,20 @@ type check struct {
 // Run tests a store.
 func Run(t *testing.T, factory Factory) {
 	for name, checks := range map[string][]check{
-		"publish": publishing,
-		"lease":   leasing,
-		"settle":  settling,
+		"catalog":     cataloguing,
+		"feed":        feeding,
+		"life":        living,
+		"revision":    revising,
+		"publish":     publishing,
+		"lease":       leasing,
+		"settle":      settling,
+		"retry":       retrying,
+		"dead":        dying,
+		"dead letter": movingDead,
+		"sweep":       sweeping,
+		"trim":        trimming,
+		"vanish":      vanishing,
+		"wake":        waking,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -25,4 +36,8 @@ func Run(t *testing.T, factory Factory) {
 			}
 		})
 	}
+	t.Run("feed of another store", func(t *testing.T) {
+		t.Parallel()
+		beatOtherLife(t, factory)
+	})
 }
