@@ -1,0 +1,270 @@
+package pusher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"postrider/storage/memory"
+	"postrider/subscriptions"
+)
+
+// bubble is a server with a store in memory, a Service and a Manager, whose
+// endpoints are functions. It is for use inside of synctest.Test, where its
+// time passes only while everything waits.
+type bubble struct {
+	*testing.T
+	store   *faultyStore
+	service *subscriptions.Service
+	web     *fakeWeb
+
+	stopFetch, stopWork context.CancelFunc
+	running             sync.WaitGroup
+}
+
+const testEndpoint = "http://endpoint.example/push"
+
+var testTopic = subscriptions.TopicName{Project: "p", ID: "topic"}
+
+// inBubble runs a test in a bubble and stops the server at its end.
+func inBubble(t *testing.T, test func(b *bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bubble{T: t, web: &fakeWeb{started: time.Now()}}
+		b.store = &faultyStore{Store: memory.New(memory.Options{})}
+		b.service = subscriptions.NewService(b.store, subscriptions.Options{})
+		b.serve()
+		defer b.stop()
+		b.must(b.service.CreateTopic(t.Context(), subscriptions.Topic{Name: testTopic}))
+		test(b)
+	})
+}
+
+func (b *bubble) serve() {
+	fetch, stopFetch := context.WithCancel(context.Background())
+	work, stopWork := context.WithCancel(context.Background())
+	b.stopFetch, b.stopWork = stopFetch, stopWork
+	manager := New(b.service, Options{Transport: b.web, Logger: slog.New(slog.NewTextHandler(b.Output(), nil))})
+	b.running.Go(func() {
+		if err := manager.Run(fetch, work); err != nil {
+			b.Errorf("Manager.Run: %v", err)
+		}
+	})
+	service, stopService := context.WithCancel(context.Background())
+	b.running.Go(func() {
+		if err := b.service.Run(service); err != nil {
+			b.Errorf("Service.Run: %v", err)
+		}
+	})
+	context.AfterFunc(work, stopService)
+	synctest.Wait()
+}
+
+func (b *bubble) stop() {
+	b.stopFetch()
+	b.stopWork()
+	b.running.Wait()
+}
+
+func (b *bubble) must(_ any, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// subscribe creates a push subscription with some changes and waits until it runs.
+func (b *bubble) subscribe(id string, change ...func(*subscriptions.Subscription)) subscriptions.SubscriptionName {
+	b.Helper()
+	sub := subscriptions.Subscription{
+		Name: subscriptions.SubscriptionName{Project: "p", ID: id}, Topic: testTopic,
+		Push: &subscriptions.PushConfig{Endpoint: testEndpoint},
+	}
+	for _, c := range change {
+		c(&sub)
+	}
+	b.must(b.service.CreateSubscription(b.Context(), sub))
+	time.Sleep(1100 * time.Millisecond) // a heartbeat tells who owns it
+	synctest.Wait()
+	return sub.Name
+}
+
+func (b *bubble) publish(data ...string) []subscriptions.MessageID {
+	b.Helper()
+	msgs := make([]subscriptions.Message, len(data))
+	for i, d := range data {
+		msgs[i].Data = []byte(d)
+	}
+	ids, err := b.service.Publish(b.Context(), testTopic, msgs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ids
+}
+
+// settled fails unless the subscription has so many messages left.
+func (b *bubble) left(name subscriptions.SubscriptionName, want int64) {
+	b.Helper()
+	stats := b.stats(name)
+	if got := stats.Undelivered + stats.Outstanding; got != want {
+		b.Errorf("%s has %d messages left, want %d", name.ID, got, want)
+	}
+}
+
+func (b *bubble) stats(name subscriptions.SubscriptionName) subscriptions.Stats {
+	b.Helper()
+	sub, err := b.store.Subscription(b.Context(), name)
+	b.must(nil, err)
+	stats, err := b.store.Stats(b.Context(), sub.Ref())
+	b.must(nil, err)
+	return stats
+}
+
+// hit is one POST.
+type hit struct {
+	at      time.Duration // since the bubble began
+	url     string
+	message string // data
+	attempt int
+	body    []byte
+	request *http.Request
+}
+
+// fakeWeb is every endpoint there is.
+type fakeWeb struct {
+	started time.Time
+	// answer is the endpoint; nil accepts everything at once.
+	answer func(h hit) (status int, err error)
+
+	mu   sync.Mutex
+	hits []hit
+	out  map[string]int // messages being answered
+	most map[string]int // highest of out
+}
+
+func (f *fakeWeb) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body.Close()
+	var e struct {
+		Message struct {
+			Data []byte `json:"data"`
+		} `json:"message"`
+		Attempt int `json:"deliveryAttempt"`
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, err
+	}
+	h := hit{time.Since(f.started), r.URL.String(), string(e.Message.Data), e.Attempt, body, r}
+	f.enter(h)
+	defer f.exit(h)
+	status, err := http.StatusOK, error(nil)
+	if f.answer != nil {
+		status, err = f.answer(h)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+}
+
+func (f *fakeWeb) enter(h hit) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.out == nil {
+		f.out, f.most = map[string]int{}, map[string]int{}
+	}
+	f.hits = append(f.hits, h)
+	f.out[h.message]++
+	f.most[h.message] = max(f.most[h.message], f.out[h.message])
+}
+
+func (f *fakeWeb) exit(h hit) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.out[h.message]--
+}
+
+func (f *fakeWeb) seen() []hit {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.hits)
+}
+
+// work answers after d, unless the request is given up before.
+func (h hit) work(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-h.request.Context().Done():
+		return h.request.Context().Err()
+	}
+}
+
+// faultyStore is a store that can be away.
+type faultyStore struct {
+	*memory.Store
+	mu     sync.Mutex
+	away   bool
+	leases int
+	acks   []subscriptions.Receipt
+}
+
+var errAway = subscriptions.WrapError(errors.New("connection refused"), subscriptions.Unavailable, "the store is away")
+
+func (s *faultyStore) setAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+func (s *faultyStore) fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		return errAway
+	}
+	return nil
+}
+
+func (s *faultyStore) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
+	if err := s.fault(); err != nil {
+		return subscriptions.LeaseResult{}, err
+	}
+	s.mu.Lock()
+	s.leases++
+	s.mu.Unlock()
+	return s.Store.Lease(ctx, r)
+}
+
+func (s *faultyStore) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
+	if err := s.fault(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.acks = append(s.acks, rs...)
+	s.mu.Unlock()
+	return s.Store.Acknowledge(ctx, ref, rs)
+}
+
+func (s *faultyStore) Nack(ctx context.Context, r subscriptions.NackRequest) error {
+	if err := s.fault(); err != nil {
+		return err
+	}
+	return s.Store.Nack(ctx, r)
+}
+
+func (s *faultyStore) Release(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
+	if err := s.fault(); err != nil {
+		return err
+	}
+	return s.Store.Release(ctx, ref, rs)
+}

@@ -1,0 +1,111 @@
+package pusher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+)
+
+// reason says in a word why an attempt was refused.
+type reason string
+
+const (
+	accepted    reason = ""
+	badStatus   reason = "status"            // the endpoint said no
+	redirected  reason = "redirect"          // to somewhere else; never followed
+	unresolved  reason = "name not resolved" // DNS knows no such host, or did not answer
+	refused     reason = "refused"           // nobody listens there
+	unreachable reason = "unreachable"       // no way to the network or host
+	tlsFailed   reason = "tls"               // no trusted connection came about
+	hungUp      reason = "reset"             // the connection ended before the answer
+	timedOut    reason = "timeout"           // no answer within the ack deadline
+	hugeHeaders reason = "headers too large" // beyond maxHeaderBytes
+	badExchange reason = "protocol"          // the answer is not HTTP
+	badTarget   reason = "endpoint"          // the endpoint's URL is unusable
+	brokenOff   reason = "stopped"           // by ourselves, as the server stops
+	noTime      reason = "lease used up"     // it came so late that nothing was sent
+)
+
+// released tells whether this was no attempt, so that none is spent.
+func (r reason) released() bool { return r == brokenOff || r == noTime }
+
+// answer is how an exchange ended: with a status, or with an error.
+type answer struct {
+	status int
+	err    error
+}
+
+// classify is the one place that decides what an answer means. Only a few
+// statuses accept a message; 102 is among them, as at Google.
+func classify(a answer) reason {
+	if a.err != nil {
+		return classifyError(a.err)
+	}
+	switch a.status {
+	case http.StatusProcessing, http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent:
+		return accepted
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return redirected
+	default:
+		return badStatus
+	}
+}
+
+// classifyError goes from the particular to the general: a lookup that timed
+// out failed to resolve, and a handshake that was reset failed as TLS.
+func classifyError(err error) reason {
+	switch {
+	case is[*exchangeError](err):
+		return as[*exchangeError](err).reason
+	case is[*net.DNSError](err):
+		return unresolved
+	case errors.Is(err, context.Canceled):
+		return brokenOff
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, syscall.ETIMEDOUT), is[net.Error](err) && as[net.Error](err).Timeout():
+		return timedOut
+	case isAlert(err):
+		return tlsFailed
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return refused
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return unreachable
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
+		return hungUp
+	default:
+		return badExchange
+	}
+}
+
+// exchangeError is an error whose reason is known where it arises.
+type exchangeError struct {
+	reason reason
+	err    error
+}
+
+func (e *exchangeError) Error() string { return e.err.Error() }
+func (e *exchangeError) Unwrap() error { return e.err }
+
+// isAlert tells whether err is a TLS alert after the handshake, such as that of
+// a server that wants a client certificate. The type of alerts is crypto/tls's
+// own; what it promises is the operation.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
+}
+
+func as[E error](err error) E {
+	e, _ := errors.AsType[E](err)
+	return e
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

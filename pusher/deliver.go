@@ -1,0 +1,137 @@
+package pusher
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxDiscard is how much of an answer's body is read so that its connection
+	// can be used again, and discardTime how long that may take.
+	maxDiscard  = 64 << 10
+	discardTime = time.Second
+)
+
+// target is an endpoint, ready to be POSTed to.
+type target struct {
+	endpoint string
+	url      *url.URL
+	header   http.Header
+	// shown is the URL as it may be logged: user info and query often hold secrets.
+	shown string
+	err   error
+}
+
+func newTarget(endpoint, userAgent string) *target {
+	t := &target{endpoint: endpoint}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		// The error would repeat the URL.
+		t.err = &exchangeError{reason: badTarget, err: fmt.Errorf("the push endpoint is not a URL")}
+		return t
+	}
+	t.header = http.Header{
+		"Content-Type": {"application/json"},
+		"User-Agent":   {userAgent},
+		// An empty value is not sent; it lets net/http repeat a request whose kept
+		// connection the endpoint closed just then, which is nobody's refusal.
+		"X-Idempotency-Key": {},
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		t.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+	}
+	t.url = u
+	t.shown = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+	return t
+}
+
+// request makes a POST. Header and URL are shared by all requests; a transport
+// does not write to either.
+func (t *target) request(ctx context.Context, body []byte) *http.Request {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	reader, _ := open()
+	r := &http.Request{
+		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: t.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: reader, GetBody: open, ContentLength: int64(len(body)),
+	}
+	return r.WithContext(ctx)
+}
+
+// deliver POSTs body and calls report once, as soon as the answer is known. It
+// returns when the exchange is over, which can be later: the rest of a body is
+// read for a while, and who answered 102 is still at work, so that hanging up
+// would end it. Redirects are not followed, since a transport does not.
+func deliver(ctx context.Context, transport http.RoundTripper, t *target, body []byte, report func(answer)) {
+	if t.err != nil {
+		report(answer{err: t.err})
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x := &exchange{report: report}
+	resp, err := transport.RoundTrip(t.request(x.trace(ctx), body))
+	if err != nil {
+		x.answer(answer{err: x.explain(err)})
+		return
+	}
+	x.answer(answer{status: resp.StatusCode})
+	defer resp.Body.Close()
+	// The body of a 101 is the bare connection, which no context ends.
+	if resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
+		return
+	}
+	late := time.AfterFunc(discardTime, cancel)
+	defer late.Stop()
+	// What follows the status cannot change the outcome, nor can failing here.
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDiscard)
+}
+
+// exchange watches one POST.
+type exchange struct {
+	report   func(answer)
+	reported atomic.Bool
+	conn     *meteredConn
+	received int64 // on conn before this exchange
+}
+
+func (x *exchange) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			if x.conn, _ = info.Conn.(*meteredConn); x.conn != nil {
+				x.received = x.conn.received.Load()
+			}
+		},
+		// Called from the connection's own goroutine.
+		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+			if code == http.StatusProcessing {
+				x.answer(answer{status: code})
+			}
+			return nil
+		},
+	})
+}
+
+func (x *exchange) answer(a answer) {
+	if !x.reported.Swap(true) {
+		x.report(a)
+	}
+}
+
+// explain finds the reason of an error that does not tell it itself.
+func (x *exchange) explain(err error) error {
+	if x.conn != nil && x.conn.received.Load()-x.received >= maxHeaderBytes && classifyError(err) == badExchange {
+		return &exchangeError{reason: hugeHeaders, err: err}
+	}
+	return err
+}

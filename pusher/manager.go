@@ -1,0 +1,157 @@
+package pusher
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"postrider/subscriptions"
+)
+
+// Backend is what pushing needs of the domain.
+type Backend interface {
+	// Owned calls fn now and with every change with the subscriptions that this
+	// server looks after.
+	Owned(fn func([]subscriptions.Subscription)) (stop func())
+	// Wait makes wake-ups of a subscription come. UNAVAILABLE.
+	Wait(context.Context, subscriptions.Subscription) (*subscriptions.Waiter, error)
+	// LeasePush leases up to limit messages. NOT_FOUND; FAILED_PRECONDITION when
+	// the subscription is not push; UNAVAILABLE.
+	LeasePush(ctx context.Context, name subscriptions.SubscriptionName, limit int) (subscriptions.PushLease, error)
+	// Settle settles what was leased of this subscription, and may be repeated.
+	// UNAVAILABLE.
+	Settle(context.Context, subscriptions.Subscription, subscriptions.Settlement) error
+}
+
+// Options of a Manager. The zero value is for use.
+type Options struct {
+	Logger *slog.Logger
+	// Transport sends the POSTs; nil means NewTransport.
+	Transport http.RoundTripper
+	// UserAgent is what endpoints see as User-Agent.
+	UserAgent string
+}
+
+// Manager runs a worker for each push subscription that this server owns.
+type Manager struct {
+	backend   Backend
+	transport http.RoundTripper
+	userAgent string
+	log       *slog.Logger
+	trouble   limiter
+
+	changed chan struct{}
+	mu      sync.Mutex
+	owned   []subscriptions.Subscription
+}
+
+// New makes a Manager. It does nothing until Run.
+func New(backend Backend, o Options) *Manager {
+	m := &Manager{
+		backend: backend, transport: o.Transport, log: o.Logger,
+		userAgent: cmp.Or(o.UserAgent, "Postrider"),
+		changed:   make(chan struct{}, 1),
+	}
+	if m.transport == nil {
+		m.transport = NewTransport(TransportOptions{})
+	}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	return m
+}
+
+// running is a worker that has not been told to stop.
+type running struct {
+	inbox    *inbox
+	revision int64
+	stop     context.CancelFunc
+}
+
+// Run pushes until fetch ends, and returns when all that was leased is settled:
+// POSTs under way go on until work ends, and what is not finished then is
+// released. Each subscription is on its own: nothing is shared between workers
+// that one could hold up for another.
+func (m *Manager) Run(fetch, work context.Context) error {
+	fetch, cancel := context.WithCancel(fetch)
+	defer cancel()
+	defer context.AfterFunc(work, cancel)()
+	stop := m.backend.Owned(m.own)
+	defer stop()
+
+	workers := map[string]running{}
+	var all sync.WaitGroup
+	for {
+		select {
+		case <-m.changed:
+			m.reconcile(workers, func(sub subscriptions.Subscription) running {
+				return m.start(fetch, work, &all, sub)
+			})
+		case <-fetch.Done():
+			all.Wait()
+			if t, ok := m.transport.(interface{ CloseIdleConnections() }); ok {
+				t.CloseIdleConnections()
+			}
+			return nil
+		}
+	}
+}
+
+// own notes what this server owns. It must not block, so Run does the rest.
+func (m *Manager) own(subs []subscriptions.Subscription) {
+	m.mu.Lock()
+	m.owned = subs
+	m.mu.Unlock()
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+}
+
+// reconcile starts and stops workers so that those run that should, and tells
+// the others of changes.
+func (m *Manager) reconcile(workers map[string]running, start func(subscriptions.Subscription) running) {
+	m.mu.Lock()
+	owned := m.owned
+	m.mu.Unlock()
+	wanted := make(map[string]bool, len(owned))
+	for _, sub := range owned {
+		if !sub.IsPush() || sub.Detached || sub.TopicUID == "" {
+			continue
+		}
+		wanted[sub.UID] = true
+		r, ok := workers[sub.UID]
+		switch {
+		case !ok:
+			r = start(sub)
+		case r.revision < sub.Revision:
+			r.inbox.put(func(n *news) { n.sub = sub })
+		}
+		r.revision = sub.Revision
+		workers[sub.UID] = r
+	}
+	for uid, r := range workers {
+		if !wanted[uid] {
+			r.stop()
+			delete(workers, uid)
+		}
+	}
+}
+
+// start runs a worker until it is told to stop or fetch ends.
+func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub subscriptions.Subscription) running {
+	fetch, stop := context.WithCancel(fetch)
+	w := &worker{
+		backend: m.backend, transport: m.transport, userAgent: m.userAgent, log: m.log,
+		trouble: &m.trouble,
+		inbox:   newInbox(), store: newPauses(minStoreWait, maxStoreWait),
+	}
+	w.configure(sub)
+	all.Go(func() {
+		defer stop()
+		w.run(fetch, work)
+	})
+	return running{inbox: w.inbox, revision: sub.Revision, stop: stop}
+}

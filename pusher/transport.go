@@ -1,0 +1,115 @@
+package pusher
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxHeaderBytes bounds the headers of an answer.
+	maxHeaderBytes = 64 << 10
+	// dialTimeout and handshakeTimeout bound what goes on after a POST gave up
+	// on it: net/http finishes a connection for the next request.
+	dialTimeout      = 10 * time.Second
+	handshakeTimeout = 10 * time.Second
+	// keepAlive is how long an unused connection is kept, and keptInAll and
+	// keptPerHost how many.
+	keepAlive   = 90 * time.Second
+	keptInAll   = 8192
+	keptPerHost = 3000
+)
+
+// TransportOptions are what a transport takes from outside. The zero value is
+// for use.
+type TransportOptions struct {
+	// TLS is what connections to https endpoints start from; nil trusts the
+	// roots of the system.
+	TLS *tls.Config
+	// DialContext opens every connection there is: the place to check the
+	// address that is really dialled. nil dials anywhere.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// NewTransport makes the transport that every POST goes through. It keeps
+// connections alive, takes no proxy from the environment, and speaks HTTP/1.1
+// alone: a push has a connection to itself, so that one that stalls holds up no
+// other.
+func NewTransport(o TransportOptions) *http.Transport {
+	d := dialer{dial: o.DialContext, tls: o.TLS.Clone()}
+	if d.dial == nil {
+		d.dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+	if d.tls == nil {
+		d.tls = &tls.Config{}
+	}
+	d.tls.NextProtos = []string{"http/1.1"}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DialContext:            d.plain,
+		DialTLSContext:         d.secure,
+		TLSClientConfig:        d.tls,
+		TLSHandshakeTimeout:    handshakeTimeout,
+		Protocols:              protocols,
+		DisableCompression:     true, // answers are thrown away
+		IdleConnTimeout:        keepAlive,
+		MaxIdleConns:           keptInAll,
+		MaxIdleConnsPerHost:    keptPerHost,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// dialer makes connections that say why they failed.
+type dialer struct {
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	tls  *tls.Config
+}
+
+func (d dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &meteredConn{Conn: conn}, nil
+}
+
+// secure shakes hands here rather than in net/http, whose errors of this stage
+// have no type of their own.
+func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
+	defer cancel()
+	conn, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config := d.tls
+	if config.ServerName == "" {
+		config = config.Clone()
+		if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
+			config.ServerName = address
+		}
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, &exchangeError{reason: tlsFailed, err: err}
+	}
+	return &meteredConn{Conn: secured}, nil
+}
+
+// meteredConn counts what is read: that an answer's headers were too large is
+// an error of no type in net/http.
+type meteredConn struct {
+	net.Conn
+	received atomic.Int64
+}
+
+func (c *meteredConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.received.Add(int64(n))
+	return n, err
+}
