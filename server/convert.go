@@ -80,7 +80,7 @@ func positive(field string, d *wire.Duration, least time.Duration) (time.Duratio
 	}
 	t := d.Duration()
 	if t == 0 {
-		return 0, subscriptions.Errorf(subscriptions.InvalidArgument, "%s: 0s is out of range: it must be at least %s", field, stamp(least))
+		return 0, subscriptions.Errorf(subscriptions.InvalidArgument, "%s: 0s is out of range: it must be at least %.0fs", field, least.Seconds())
 	}
 	return t, nil
 }

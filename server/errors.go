@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	chimiddleware "github.com/go-chi/chi/v5/middleware"
 
@@ -138,7 +137,8 @@ func (h *handler) parameterError(w http.ResponseWriter, r *http.Request, err err
 	case errors.As(err, &problem) && errors.As(err, &malformed):
 		err = subscriptions.Errorf(subscriptions.InvalidArgument, "%s: %s", malformed.ParamName, problem.Problem)
 	case errors.As(err, &malformed):
-		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "%s: the parameter cannot be read", malformed.ParamName)
+		given := strings.Join(r.URL.Query()[malformed.ParamName], ",")
+		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "%s: %q cannot be read", malformed.ParamName, clip(given))
 	default:
 		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "a parameter cannot be read")
 	}
@@ -147,10 +147,4 @@ func (h *handler) parameterError(w http.ResponseWriter, r *http.Request, err err
 
 func (h *handler) notFound(w http.ResponseWriter, r *http.Request) {
 	h.fail(w, r, subscriptions.Errorf(subscriptions.NotFound, "%s %s: there is no such method", r.Method, r.URL.Path))
-}
-
-// stamp is for durations in messages, as the API writes them.
-func stamp(d time.Duration) string {
-	text, _ := wire.NewDuration(d).AppendText(nil) // never fails
-	return string(text)
 }

@@ -38,7 +38,8 @@ func (h *handler) recovered(next http.Handler) http.Handler {
 			case v == http.ErrAbortHandler:
 				panic(v)
 			default:
-				h.fail(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+				cause := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+				h.fail(w, r, subscriptions.WrapError(cause, subscriptions.Internal, "internal error"))
 				if begun(w) && w.(chimiddleware.WrapResponseWriter).Status() < http.StatusBadRequest {
 					panic(http.ErrAbortHandler) // half an answer must not look whole
 				}
