@@ -32,23 +32,31 @@ func (Codec) MarshalWrite(w io.Writer, v any) error {
 	return err
 }
 
+// UnmarshalRead reads all of r into v. Errors of r, such as *http.MaxBytesError, come back as they are.
+func (Codec) UnmarshalRead(r io.Reader, v any) error {
+	buffer := takeBuffer()
+	defer giveBack(buffer)
+	if _, err := buffer.ReadFrom(r); err != nil {
+		return err
+	}
+	return Unmarshal(buffer.Bytes(), v)
+}
+
 // keptBuffer is the size up to which a buffer is kept for the next body.
 const keptBuffer = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// UnmarshalRead reads all of r into v. Errors of r, such as *http.MaxBytesError, come back as they are.
-func (Codec) UnmarshalRead(r io.Reader, v any) error {
+func takeBuffer() *bytes.Buffer {
 	b := buffers.Get().(*bytes.Buffer)
 	b.Reset()
-	if _, err := b.ReadFrom(r); err != nil {
-		return err
-	}
-	err := Unmarshal(b.Bytes(), v)
+	return b
+}
+
+func giveBack(b *bytes.Buffer) {
 	if b.Cap() <= keptBuffer {
 		buffers.Put(b)
 	}
-	return err
 }
 
 // Unmarshal reads a body into the zero message that v points to. What is wrong with the body is an *Error; any other error
@@ -63,7 +71,7 @@ func Unmarshal(data []byte, v any) error {
 		return err
 	}
 	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data))}
-	if err := messageDecoder(m)(&d, target.Elem()); err != nil {
+	if err := m.decode(&d, target.Elem()); err != nil {
 		return bodyError(err)
 	}
 	switch _, err := d.ReadToken(); {
@@ -98,19 +106,25 @@ func Encodes(v any) bool {
 
 // Marshal writes a message, given by value or by pointer. Text that is not UTF-8 is an error.
 func Marshal(v any) ([]byte, error) {
+	return appendMessage(nil, v)
+}
+
+func appendMessage(b []byte, v any) ([]byte, error) {
 	value := reflect.ValueOf(v)
-	if value.Kind() != reflect.Pointer {
+	if value.Kind() == reflect.Struct {
 		// Reading the fields by pointer spares an allocation each.
 		p := reflect.New(value.Type())
 		p.Elem().Set(value)
 		value = p
 	}
+	if value.Kind() != reflect.Pointer || value.IsNil() {
+		return nil, fmt.Errorf("wire: cannot write a %T", v)
+	}
 	m, err := messageOf(value.Type().Elem())
 	if err != nil {
 		return nil, err
 	}
-	b, err := messageEncoder(m)(nil, value.Elem())
-	if err != nil {
+	if b, err = m.encode(b, value.Elem()); err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
 	return b, nil
@@ -118,13 +132,16 @@ func Marshal(v any) ([]byte, error) {
 
 // WriteJSON answers a request with a message.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
-	b, err := Marshal(v)
+	buffer := takeBuffer()
+	defer giveBack(buffer)
+	b, err := appendMessage(buffer.AvailableBuffer(), v)
 	if err != nil {
 		return err
 	}
+	buffer.Write(b) // in place when it fitted; else the buffer has grown for the next answer
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.Header().Set("Content-Length", strconv.Itoa(buffer.Len()))
 	w.WriteHeader(status)
-	_, err = w.Write(b)
+	_, err = w.Write(buffer.Bytes())
 	return err
 }

@@ -93,35 +93,33 @@ func within(name string, err error) error {
 	return err
 }
 
-// messageDecoder reads an object by the names of its fields.
-func messageDecoder(m *message) func(*decoder, reflect.Value) error {
-	return func(d *decoder, v reflect.Value) error {
-		if err := d.open(jsontext.KindBeginObject, expectObject); err != nil {
+// decode reads an object by the names of its fields.
+func (m *message) decode(d *decoder, v reflect.Value) error {
+	if err := d.open(jsontext.KindBeginObject, expectObject); err != nil {
+		return err
+	}
+	var seen uint64
+	var oneofs uint
+	for {
+		more, err := d.more()
+		if !more || err != nil {
 			return err
 		}
-		var seen uint64
-		var oneofs uint
-		for {
-			more, err := d.more()
-			if !more || err != nil {
-				return err
-			}
-			name, err := d.text(expectString)
-			if err != nil {
-				return err
-			}
-			f, ok := m.byName[string(name)]
-			if !ok {
-				return &Error{Path: string(name), Problem: "unknown field"}
-			}
-			bit := uint64(1) << f.index
-			if seen&bit != 0 {
-				return &Error{Path: f.name, Problem: "the field occurs twice"}
-			}
-			seen |= bit
-			if err := d.field(f, &oneofs, v.Field(f.index)); err != nil {
-				return within(f.name, err)
-			}
+		name, err := d.text(expectString)
+		if err != nil {
+			return err
+		}
+		f, ok := m.byName[string(name)]
+		if !ok {
+			return &Error{Path: clip(string(name)), Problem: "unknown field"}
+		}
+		bit := uint64(1) << f.index
+		if seen&bit != 0 {
+			return &Error{Path: f.name, Problem: "the field occurs twice"}
+		}
+		seen |= bit
+		if err := d.field(f, &oneofs, v.Field(f.index)); err != nil {
+			return within(f.name, err)
 		}
 	}
 }
@@ -194,7 +192,7 @@ func decodeMap(d *decoder, v reflect.Value) error {
 		}
 		key := string(text)
 		if text, err = d.text(expectString); err != nil {
-			return within("["+strconv.Quote(key)+"]", err)
+			return within("["+strconv.Quote(clip(key))+"]", err)
 		}
 		m[key] = string(text)
 	}

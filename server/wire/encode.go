@@ -11,27 +11,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// messageEncoder writes an object, without the fields that are empty and may be absent.
-func messageEncoder(m *message) func([]byte, reflect.Value) ([]byte, error) {
-	return func(b []byte, v reflect.Value) ([]byte, error) {
-		b = append(b, '{')
-		start := len(b)
-		for _, f := range m.fields {
-			value := v.Field(f.index)
-			if f.optional && isEmpty(value) {
-				continue
-			}
-			if len(b) > start {
-				b = append(b, ',')
-			}
-			b = append(b, f.quoted...)
-			var err error
-			if b, err = f.encode(b, value); err != nil {
-				return b, fmt.Errorf("%s: %w", f.name, err)
-			}
+// encode writes an object, without the fields that are empty and may be absent.
+func (m *message) encode(b []byte, v reflect.Value) ([]byte, error) {
+	b = append(b, '{')
+	start := len(b)
+	for _, f := range m.fields {
+		value := v.Field(f.index)
+		if f.optional && isEmpty(value) {
+			continue
 		}
-		return append(b, '}'), nil
+		if len(b) > start {
+			b = append(b, ',')
+		}
+		b = append(b, f.quoted...)
+		var err error
+		if b, err = f.encode(b, value); err != nil {
+			return b, fmt.Errorf("%s: %w", f.name, err)
+		}
 	}
+	return append(b, '}'), nil
 }
 
 // isEmpty tells what protobuf JSON leaves out. A message that is set is not empty, even without content.

@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Error is a body that cannot be read. Its text is safe to show to the caller.
 type Error struct {
@@ -26,4 +29,17 @@ func (e *Error) within(name string) *Error {
 		e.Path = name + "." + e.Path
 	}
 	return e
+}
+
+// clip shortens what the caller sent and an error repeats, which may be megabytes.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // FieldMask names the fields that an update sets: paths joined by commas. It is kept as it came, since it may also come as a
-// query parameter; Paths reads it.
+// query parameter, which nobody checks; Paths reads it.
 type FieldMask string
 
 // Paths are m's paths in lowerCamelCase. Requests may write them in snake_case.
@@ -18,7 +18,7 @@ func (m FieldMask) Paths() ([]string, error) {
 	paths := strings.Split(text, ",")
 	for i, path := range paths {
 		if !isFieldPath(path) {
-			return nil, &Error{Problem: fmt.Sprintf("%q is not the path of a field", path)}
+			return nil, &Error{Problem: fmt.Sprintf("%q is not the path of a field", clip(path))}
 		}
 		paths[i] = lowerCamel(path)
 	}

@@ -152,7 +152,7 @@ func (b builder) codec(t reflect.Type, enum string) (codec, error) {
 		return b.slice(t)
 	case reflect.Struct:
 		m, err := b.message(t)
-		return codec{messageDecoder(m), messageEncoder(m)}, err
+		return codec{m.decode, m.encode}, err
 	}
 	return codec{}, fmt.Errorf("no form in JSON for %v", t)
 }
