@@ -24,6 +24,9 @@ if #members > 0 then
     end
   end
 end
+if ARGV[5] == 'acked' then
+  set('used', now)
+end
 if #gone > 0 then
   forget(gone)
   count(ARGV[5], #gone)

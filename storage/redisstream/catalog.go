@@ -18,15 +18,15 @@ var (
 
 // A kind of record in a project's catalog. Names are "t/ID" and "s/ID"; '0' is the character after '/'.
 const (
-	topics          = "t/"
-	afterTopics     = "t0"
-	subscribers     = "s/"
+	topics           = "t/"
+	afterTopics      = "t0"
+	subscribers      = "s/"
 	afterSubscribers = "s0"
 )
 
 // write runs a script on a project's catalog and tells whether it changed anything. If so, all servers are told.
 func (s *Store) write(ctx context.Context, sc *script, project, fullName string, args ...any) (bool, error) {
-	reply, err := s.run(ctx, sc, catalogKeys(project), args...)
+	reply, err := s.run(ctx, sc, s.keys.catalog(project), args...)
 	if err != nil {
 		return false, err
 	}
@@ -40,7 +40,7 @@ func (s *Store) write(ctx context.Context, sc *script, project, fullName string,
 
 // record reads one record's stored form.
 func (s *Store) record(ctx context.Context, project, name string) (stored string, found bool, err error) {
-	stored, err = s.client.HGet(ctx, catalogKeys(project)[0], name).Result()
+	stored, err = s.client.HGet(ctx, s.keys.catalog(project)[0], name).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", false, nil
 	}
@@ -97,7 +97,7 @@ func (s *Store) RemoveTopic(ctx context.Context, name subscriptions.TopicName, u
 
 // ListTopics implements subscriptions.TopicCatalog.
 func (s *Store) ListTopics(ctx context.Context, project, after string, limit int) ([]subscriptions.Topic, error) {
-	reply, err := s.run(ctx, listScript, catalogKeys(project), topics+after, afterTopics, limit)
+	reply, err := s.run(ctx, listScript, s.keys.catalog(project), topics+after, afterTopics, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Store) RemoveSubscription(ctx context.Context, name subscriptions.Subsc
 func (s *Store) ListSubscriptions(
 	ctx context.Context, project, after string, limit int,
 ) ([]subscriptions.Subscription, error) {
-	reply, err := s.run(ctx, listScript, catalogKeys(project), subscribers+after, afterSubscribers, limit)
+	reply, err := s.run(ctx, listScript, s.keys.catalog(project), subscribers+after, afterSubscribers, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,12 @@ func (s *Store) AppendDead(
 	ctx context.Context, topic subscriptions.TopicRef, source string, dead []subscriptions.Message, keep time.Duration,
 ) error {
 	args := []any{
-		s.now(), topic.Revision, wakeChannel(topic.UID), s.salt(), wholeMillis(keep), wholeMillis(rememberTaken),
+		s.now(), topic.Revision, s.keys.wake(topic.UID), s.salt(), wholeMillis(keep), wholeMillis(rememberTaken),
 	}
 	for _, m := range dead {
 		args = append(args, takenMember(source, m.ID), head(m), encodeMessage(m))
 	}
-	_, err := s.run(ctx, appendDeadScript, topicKeys(topic.UID), args...)
+	_, err := s.run(ctx, appendDeadScript, s.keys.topicSlot(topic.UID), args...)
 	return err
 }
 
@@ -52,6 +52,6 @@ func (s *Store) ForgetDead(ctx context.Context, topic, source string, ids []subs
 		if len(chunk) == 0 {
 			return nil
 		}
-		return failed("forget dead", s.client.ZRem(ctx, topicKey(topic, "taken"), chunk...).Err())
+		return failed("forget dead", s.client.ZRem(ctx, s.keys.topic(topic, "taken"), chunk...).Err())
 	})
 }

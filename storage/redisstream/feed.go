@@ -23,7 +23,7 @@ func (s *Store) Beat(ctx context.Context, server string, ttl time.Duration, at s
 	if !position.MatchString(at) {
 		at = ""
 	}
-	reply, err := s.run(ctx, beatScript, []string{serversKey, changesKey}, s.now(), server, wholeMillis(ttl), at)
+	reply, err := s.run(ctx, beatScript, []string{s.keys.servers(), s.keys.changes()}, s.now(), server, wholeMillis(ttl), at)
 	if err != nil {
 		return subscriptions.Beat{}, err
 	}
@@ -57,12 +57,12 @@ func parseChange(text string) subscriptions.Change {
 
 // Leave implements subscriptions.Feed.
 func (s *Store) Leave(ctx context.Context, server string) error {
-	return failed("leave", s.client.ZRem(ctx, serversKey, server).Err())
+	return failed("leave", s.client.ZRem(ctx, s.keys.servers(), server).Err())
 }
 
 // Projects implements subscriptions.Feed.
 func (s *Store) Projects(ctx context.Context) ([]string, error) {
-	projects, err := s.client.SMembers(ctx, projectsKey).Result()
+	projects, err := s.client.SMembers(ctx, s.keys.projects()).Result()
 	slices.Sort(projects)
 	return projects, failed("projects", err)
 }
@@ -72,7 +72,7 @@ func (s *Store) noteProject(ctx context.Context, project string) error {
 	if _, known := s.projects.Load(project); known {
 		return nil
 	}
-	if err := s.client.SAdd(ctx, projectsKey, project).Err(); err != nil {
+	if err := s.client.SAdd(ctx, s.keys.projects(), project).Err(); err != nil {
 		return failed("note project", err)
 	}
 	s.projects.Store(project, true)
@@ -87,7 +87,7 @@ func (s *Store) forgetProjects() { s.projects.Clear() }
 func (s *Store) noteChange(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	if _, err := s.run(ctx, noteScript, []string{changesKey}, name, catalogChannel); err != nil {
+	if _, err := s.run(ctx, noteScript, []string{s.keys.changes()}, name, s.keys.wake(subscriptions.CatalogTopic)); err != nil {
 		s.log.Warn("other servers were not told of a changed record", "record", name, "error", err)
 	}
 }

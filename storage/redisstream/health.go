@@ -27,15 +27,15 @@ func (s *Store) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.client.SetNX(ctx, formatKey, formatVersion, 0).Err(); err != nil {
+	if err := s.client.SetNX(ctx, s.keys.format(), formatVersion, 0).Err(); err != nil {
 		return failed("check the stored format", err)
 	}
-	format, err := s.client.Get(ctx, formatKey).Result()
+	format, err := s.client.Get(ctx, s.keys.format()).Result()
 	if err != nil {
 		return failed("check the stored format", err)
 	}
 	if format != formatVersion {
-		return fmt.Errorf("redis: %s is %q, but this Postrider knows only %q: a newer one wrote this data", formatKey, format, formatVersion)
+		return fmt.Errorf("redis: %s is %q, but this Postrider knows only %q: a newer one wrote this data", s.keys.format(), format, formatVersion)
 	}
 	return nil
 }

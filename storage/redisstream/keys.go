@@ -8,62 +8,63 @@ import (
 	"postrider/subscriptions"
 )
 
-// Key and channel names. All of a topic's state is in one hash slot, tagged with the topic's UID and partition, which is 0
-// until topics have several; a project's catalog is in a slot of its own, and what concerns all servers in another.
-const (
-	prefix = "postrider:"
+// names spells the names of keys and channels. All of a topic's state is in one hash slot, tagged with the topic's UID and
+// partition, which is 0 until topics have several; a project's catalog is in a slot of its own, and what concerns all
+// servers in another.
+type names struct{ prefix string }
 
-	fleet       = prefix + "{fleet}:"
-	serversKey  = fleet + "servers"  // sorted set: server -> ms until which it lives
-	changesKey  = fleet + "changes"  // stream: names of changed records
-	projectsKey = fleet + "projects" // set: projects that have or had a record
-	formatKey   = fleet + "format"   // string: the version of all that is stored
+// defaultPrefix begins every name unless Options say otherwise.
+const defaultPrefix = "postrider:"
 
-	catalogChannel = fleet + "wake"
-)
+func (k names) fleet(part string) string { return k.prefix + "{fleet}:" + part }
 
-func topicKey(uid, part string) string { return prefix + "{" + uid + ":0}:" + part }
+func (k names) servers() string  { return k.fleet("servers") }  // sorted set: server -> ms until which it lives
+func (k names) changes() string  { return k.fleet("changes") }  // stream: n, the name of a changed record
+func (k names) projects() string { return k.fleet("projects") } // set: projects that have or had a record
+func (k names) format() string   { return k.fleet("format") }   // string: the version of all that is stored
 
-// wakeChannel is where a topic's wake-ups are published.
-func wakeChannel(uid string) string {
+func (k names) topic(uid, part string) string { return k.prefix + "{" + uid + ":0}:" + part }
+
+// wake is the channel on which a topic's wake-ups, or those of the catalog, are published.
+func (k names) wake(uid string) string {
 	if uid == subscriptions.CatalogTopic {
-		return catalogChannel
+		return k.fleet("wake")
 	}
-	return topicKey(uid, "wake")
+	return k.topic(uid, "wake")
 }
 
-// topicKeys are the keys of a topic's slot in the order in which every script on it takes them:
+// topicSlot are the keys of a topic's slot in the order in which every script on it takes them:
 //
 //	meta    hash: v, rev, closed, n, ms, sum, max, kept, keep
 //	log     stream: id ms-nSSSS, fields h and d
 //	subs    hash: subscription uid -> name
 //	floors  sorted set: subscription uid -> n up to which it needs nothing
 //	taken   sorted set: SOURCE:ID of a dead letter that was taken -> ms
-func topicKeys(uid string) []string {
+func (k names) topicSlot(uid string) []string {
 	return []string{
-		topicKey(uid, "meta"), topicKey(uid, "log"), topicKey(uid, "subs"), topicKey(uid, "floors"), topicKey(uid, "taken"),
+		k.topic(uid, "meta"), k.topic(uid, "log"), k.topic(uid, "subs"), k.topic(uid, "floors"), k.topic(uid, "taken"),
 	}
 }
 
-// subscriptionKeys are the topic's first four keys and those of one subscription, in the order scripts take them:
+// subscription are the topic's first four keys and those of one subscription, in the order scripts take them:
 //
-//	s           hash: v, rev, epoch, the cursor's id, n and sum, bytes outstanding, full, used, counters
+//	s           hash: v, rev, epoch, the cursor's id, n and sum, bytes outstanding, bound, used, counters
 //	due         sorted set: member -> 2*ms leased until ms, 2*ms+1 waiting until ms
 //	out         sorted set: member -> n, of all that is outstanding
 //	deliveries  hash: member -> number:released, of what was delivered more than once or released
 //	dead        sorted set: member -> ms when it may be taken to be moved
-func subscriptionKeys(topic, subscription string) []string {
-	keys := topicKeys(topic)[:4]
+func (k names) subscription(topic, subscription string) []string {
+	keys := k.topicSlot(topic)[:4]
 	for _, part := range []string{"s:", "due:", "out:", "deliveries:", "dead:"} {
-		keys = append(keys, topicKey(topic, part+subscription))
+		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys
 }
 
-// catalogKeys are a project's records (hash: name -> record) and their names (sorted set of text), each "t/" or "s/" and
+// catalog are a project's records (hash: name -> record) and their names (sorted set of text), each "t/" or "s/" and
 // the id.
-func catalogKeys(project string) []string {
-	tag := prefix + "{p:" + project + "}:"
+func (k names) catalog(project string) []string {
+	tag := k.prefix + "{p:" + project + "}:"
 	return []string{tag + "catalog", tag + "names"}
 }
 

@@ -9,7 +9,7 @@
 --        then for each delivery: padded id, delivery number, attempt, d}
 --
 -- A script, since the cursor, the deadlines and the counters must move together, and never for two callers at once.
-local most, most_bytes = math.min(tonumber(ARGV[REST]), 200), math.min(tonumber(ARGV[REST + 1]), 1000000)
+local most, most_bytes = math.min(math.max(tonumber(ARGV[REST]), 1), 200), math.min(tonumber(ARGV[REST + 1]), 1000000)
 local until_ = now + tonumber(ARGV[REST + 2])
 local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max')
 local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
@@ -88,6 +88,19 @@ local function again(quota)
   return #gone > 0
 end
 
+-- vanished counts messages that the cursor passes without finding them.
+local function vanished(n)
+  count('lost', n - state.n - 1)
+end
+
+-- end_of_log moves the cursor to the end: what n says lies ahead is not there.
+local function end_of_log()
+  vanished(last.n + 1)
+  set('id', string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999))
+  set('n', last.n)
+  set('sum', last.sum)
+end
+
 -- new leases up to want messages from behind the cursor. A first delivery leaves no trace in deliveries.
 local function new(want)
   local due_args, out_args, left = {}, {}, want
@@ -99,6 +112,7 @@ local function new(want)
       if not fits(size_) then
         return false
       end
+      vanished(n)
       local member = member_of(entry[1])
       take(member, 1, 1, size_, entry[2][4])
       due_args[#due_args + 1], due_args[#due_args + 2] = 2 * until_, member
@@ -109,10 +123,8 @@ local function new(want)
       set('bytes', state.bytes + size_)
       left = left - 1
     end
-    if #entries == 0 then -- the end of the log has vanished
-      set('id', string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999))
-      set('n', last.n)
-      set('sum', last.sum)
+    if #entries < size and state.n < last.n then
+      end_of_log()
     end
     return left > 0 and state.n < last.n
   end
@@ -128,7 +140,7 @@ local died, dropped = false, state.dropped
 if before and before <= DUE_NOW then
   died = expire(200)
 end
-skip_old(last)
+skip_old(last.n)
 local shrunk = state.dropped > dropped
 if before and before <= DUE_NOW then
   local quota = state.n < last.n and math.ceil(most / 2) or most
@@ -142,9 +154,12 @@ if want > 0 and state.n < last.n and looked < 1000000 then
   new(want)
   room = bound - redis.call('ZCARD', OUT)
 end
-local full = room <= 0 and state.n < last.n and 1 or 0
-if full ~= state.full then
-  set('full', full)
+if state.n < last.n and #redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1) == 0 then
+  end_of_log()
+end
+local held_back = room <= 0 and state.n < last.n and bound or 0
+if held_back ~= state.bound then
+  set('bound', held_back)
 end
 if ARGV[REST + 3] == '1' then
   set('used', now)

@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -18,6 +19,8 @@ type Options struct {
 	// CAFile holds the certificates that a TLS server's is checked against, in PEM, in place of the system's. The URL's
 	// query parameter ca does the same.
 	CAFile string
+	// Prefix begins every key and channel; "postrider:" by default. With different ones several Postriders share a Redis.
+	Prefix string
 	// PoolSize is how many connections there may be to each server; 10 a CPU by default.
 	PoolSize int
 	// Now and Salt replace Redis's clock and the random part of message ids. Only tests set them.
@@ -33,6 +36,7 @@ type Store struct {
 	client   redis.UniversalClient
 	options  Options
 	log      *slog.Logger
+	keys     names
 	batches  *batches
 	hub      *hub
 	projects sync.Map // projects that this process has noted
@@ -61,6 +65,7 @@ func newStore(client redis.UniversalClient, options Options) *Store {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.keys = names{cmp.Or(options.Prefix, defaultPrefix)}
 	s.batches = &batches{send: s.publishNow, queues: map[string]*queue{}}
 	s.hub = newHub(client.Subscribe, linger, s.log)
 	return s

@@ -12,11 +12,11 @@ if revision < tonumber(meta[3]) then
   return {STALE}
 end
 local n, sum, largest = tonumber(meta[4]), tonumber(meta[6]), tonumber(meta[7])
--- A clock that was set back, or a replica's that lags, must not make ids fall.
-local ms = math.max(now, tonumber(meta[5]))
+local ms = tonumber(meta[5])
 
 -- append adds one entry to the log. head is the entry's h without the running sum; keep is false when nobody needs it.
 local function append(head, data, salt, keep)
+  ms = math.max(ms, now) -- a clock that was set back, or a replica's that lags, must not make ids fall
   local size = tonumber(string.sub(head, 18, 25), 16)
   n = n + 1
   sum = sum + size
@@ -29,6 +29,7 @@ local function append(head, data, salt, keep)
   end
 end
 
+-- save_end writes where the log ends now, from which the next ids follow.
 local function save_end()
   redis.call('HSET', META, 'rev', revision, 'n', n, 'ms', ms, 'sum', sum, 'max', largest)
 end

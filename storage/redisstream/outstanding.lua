@@ -27,10 +27,10 @@ local function settle_floor()
   end
 end
 
--- freed tells whether a place became free that a lease had found missing.
+-- freed tells whether fewer are outstanding than the bound for whose sake the last lease held back new messages.
 local function freed()
-  if state.full == 1 then
-    set('full', 0)
+  if state.bound > 0 and redis.call('ZCARD', OUT) < state.bound then
+    set('bound', 0)
     return true
   end
   return false

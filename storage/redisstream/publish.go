@@ -23,11 +23,11 @@ func (s *Store) publishNow(
 ) ([]subscriptions.MessageID, error) {
 	salt := s.salt()
 	args := make([]any, 0, 4+2*len(msgs))
-	args = append(args, s.now(), topic.Revision, wakeChannel(topic.UID), salt)
+	args = append(args, s.now(), topic.Revision, s.keys.wake(topic.UID), salt)
 	for _, m := range msgs {
 		args = append(args, head(m), encodeMessage(m))
 	}
-	reply, err := s.run(ctx, publishScript, topicKeys(topic.UID), args...)
+	reply, err := s.run(ctx, publishScript, s.keys.topicSlot(topic.UID), args...)
 	if err != nil {
 		return nil, err
 	}

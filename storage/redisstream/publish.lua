@@ -15,7 +15,7 @@ for i = 5, #ARGV, 2 do
   append(ARGV[i], ARGV[i + 1], salt, attached)
 end
 save_end()
-if attached then
+if attached and n >= first then
   announce('p')
 end
 return {OK, ms, first}

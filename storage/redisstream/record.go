@@ -20,7 +20,7 @@ type topicRecord struct {
 
 // subscriptionRecord is how a subscription is stored. Durations are nanoseconds.
 type subscriptionRecord struct {
-	Topic          string              `json:"topic"`
+	Topic          nameRecord          `json:"topic"`
 	TopicUID       string              `json:"topicUid"`
 	Detached       bool                `json:"detached,omitempty"`
 	AckDeadline    time.Duration       `json:"ackDeadline,omitempty"`
@@ -34,13 +34,18 @@ type subscriptionRecord struct {
 	Phase          subscriptions.Phase `json:"phase,omitempty"`
 }
 
+type nameRecord struct {
+	Project string `json:"project"`
+	ID      string `json:"id"`
+}
+
 type pushRecord struct {
 	Endpoint string `json:"endpoint,omitempty"`
 }
 
 type deadLetterRecord struct {
-	Topic       string `json:"topic"`
-	MaxAttempts int    `json:"maxAttempts"`
+	Topic       nameRecord `json:"topic"`
+	MaxAttempts int        `json:"maxAttempts"`
 }
 
 type retryRecord struct {
@@ -96,14 +101,14 @@ func decodeTopic(name subscriptions.TopicName, stored string) (subscriptions.Top
 
 func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
-		Topic: s.Topic.String(), TopicUID: s.TopicUID, Detached: s.Detached, AckDeadline: s.AckDeadline,
+		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
 	}
 	if s.Push != nil {
 		r.Push = &pushRecord{s.Push.Endpoint}
 	}
 	if s.DeadLetter != nil {
-		r.DeadLetter = &deadLetterRecord{s.DeadLetter.Topic.String(), s.DeadLetter.MaxAttempts}
+		r.DeadLetter = &deadLetterRecord{nameRecord(s.DeadLetter.Topic), s.DeadLetter.MaxAttempts}
 	}
 	if s.Retry != nil {
 		r.Retry = &retryRecord{s.Retry.Minimum, s.Retry.Maximum}
@@ -118,7 +123,7 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		return subscriptions.Subscription{}, err
 	}
 	s := subscriptions.Subscription{
-		Name: name, UID: uid, Topic: parseTopic(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached,
+		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, Expiration: r.Expiration,
 		Labels: r.Labels, Phase: r.Phase, Revision: revision,
 	}
@@ -126,7 +131,9 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		s.Push = &subscriptions.PushConfig{Endpoint: r.Push.Endpoint}
 	}
 	if r.DeadLetter != nil {
-		s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: parseTopic(r.DeadLetter.Topic), MaxAttempts: r.DeadLetter.MaxAttempts}
+		s.DeadLetter = &subscriptions.DeadLetterPolicy{
+			Topic: subscriptions.TopicName(r.DeadLetter.Topic), MaxAttempts: r.DeadLetter.MaxAttempts,
+		}
 	}
 	if r.Retry != nil {
 		s.Retry = &subscriptions.RetryPolicy{Minimum: r.Retry.Minimum, Maximum: r.Retry.Maximum}

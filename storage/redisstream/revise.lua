@@ -7,8 +7,6 @@
 -- gives {0}
 --
 -- A script, since the comparison and the change must be one step.
-if changed.rev then
-  save()
-  announce('r ' .. SUB)
-end
+set('used', now)
+save()
 return {OK}

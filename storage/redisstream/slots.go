@@ -16,15 +16,15 @@ var (
 
 // onState runs a script on a subscription's state.
 func (s *Store) onState(ctx context.Context, sc *script, ref subscriptions.Ref, args ...any) (*fields, error) {
-	all := append([]any{s.now(), ref.Revision, wakeChannel(ref.Topic), ref.Subscription}, args...)
-	reply, err := s.run(ctx, sc, subscriptionKeys(ref.Topic, ref.Subscription), all...)
+	all := append([]any{s.now(), ref.Revision, s.keys.wake(ref.Topic), ref.Subscription}, args...)
+	reply, err := s.run(ctx, sc, s.keys.subscription(ref.Topic, ref.Subscription), all...)
 	return &fields{name: sc.name, rest: reply}, err
 }
 
 // Attach implements subscriptions.Slots.
 func (s *Store) Attach(ctx context.Context, ref subscriptions.Ref, name subscriptions.SubscriptionName) error {
-	_, err := s.run(ctx, attachScript, subscriptionKeys(ref.Topic, ref.Subscription)[:5],
-		s.now(), ref.Revision, wakeChannel(ref.Topic), ref.Subscription, name.String())
+	_, err := s.run(ctx, attachScript, s.keys.subscription(ref.Topic, ref.Subscription)[:5],
+		s.now(), ref.Revision, s.keys.wake(ref.Topic), ref.Subscription, name.String())
 	return err
 }
 
@@ -36,8 +36,8 @@ func (s *Store) Revise(ctx context.Context, ref subscriptions.Ref) error {
 
 // Drop implements subscriptions.Slots.
 func (s *Store) Drop(ctx context.Context, topic, subscription string) error {
-	keys := append(subscriptionKeys(topic, subscription), topicKey(topic, "taken"))
-	_, err := s.run(ctx, dropScript, keys, s.now(), "", wakeChannel(topic), subscription)
+	keys := append(s.keys.subscription(topic, subscription), s.keys.topic(topic, "taken"))
+	_, err := s.run(ctx, dropScript, keys, s.now(), "", s.keys.wake(topic), subscription)
 	return err
 }
 
@@ -55,8 +55,13 @@ func (s *Store) Stats(ctx context.Context, ref subscriptions.Ref) (subscriptions
 	return stats, f.err
 }
 
-// millis is a duration of so many milliseconds; negative ones stand for "none" in replies and stay negative.
-func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+// millis is a duration of so many milliseconds; -1 stands for "none".
+func millis(n int64) time.Duration {
+	if n < 0 {
+		return -1
+	}
+	return time.Duration(n) * time.Millisecond
+}
 
 // wholeMillis is d in milliseconds, rounded up: what is to last d never ends before.
 func wholeMillis(d time.Duration) int64 {

@@ -1,7 +1,7 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and its fields as numbers.
 local STATE, DUE, OUT, DELIVERIES, DEAD = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local SUB = ARGV[4]
-local FIELDS = {'rev', 'epoch', 'n', 'sum', 'bytes', 'full', 'used',
+local FIELDS = {'rev', 'epoch', 'n', 'sum', 'bytes', 'bound', 'used',
   'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved'}
 
 local loaded = redis.call('HMGET', STATE, 'v', 'id', unpack(FIELDS))
@@ -45,5 +45,7 @@ if revision < state.rev then
   return {STALE}
 end
 if revision > state.rev then
+  -- Whatever call brings it wakes who waits under the old one: the revise that follows is not higher any more.
   set('rev', revision)
+  announce('r ' .. SUB)
 end

@@ -10,8 +10,7 @@
 --
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
 local most, hold = math.min(tonumber(ARGV[REST]), 200), tonumber(ARGV[REST + 1])
-local meta = redis.call('HMGET', META, 'n', 'ms', 'sum')
-local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
+local last = tonumber(redis.call('HGET', META, 'n'))
 local looked, gone, taken = 0, {}, {}
 
 -- look reads the entry of an outstanding message; one that has vanished or is too old is dropped.
@@ -74,32 +73,42 @@ local function take_dead()
   forget({unpack(gone, from + 1)})
 end
 
-local before, dropped = head_of(DUE), state.dropped
-drop_old()
+-- left tells whether another sweep now would find something. What waits and is due is for a lease to take.
+local function left()
+  local oldest, dead = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD)
+  if dead and dead <= now or oldest and ms_of(oldest) < cutoff then
+    return true
+  end
+  local due = redis.call('ZRANGE', DUE, '-inf', DUE_NOW, 'BYSCORE', 'LIMIT', 0, 200, 'WITHSCORES')
+  for i = 2, #due, 2 do
+    if tonumber(due[i]) % 2 == 0 then
+      return true
+    end
+  end
+  return false
+end
+
+-- soon is the ms until the next time after now at which a lease, a wait or a hold ends; -1 when none will.
+local function soon()
+  local due = redis.call('ZRANGE', DUE, '(' .. string.format('%.0f', DUE_NOW), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  local dead = redis.call('ZRANGE', DEAD, '(' .. string.format('%.0f', now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  due = due and math.floor(due / 2) - now
+  dead = dead and dead - now
+  return math.min(due or dead or -1, dead or due or -1)
+end
+
+local before = head_of(DUE)
 skip_old(last)
+drop_old()
 local died = expire(200)
 take_dead()
-if #gone > 0 or state.dropped > dropped then
-  settle_floor()
-end
-local places = #gone > 0 and freed()
+table.sort(taken, function(a, b) return a[1] < b[1] end)
+settle_floor()
+trim(true)
+local places = freed()
 save()
-
-local after, dead = head_of(DUE), head_of(DEAD)
-announce_due(before, after, died or places)
--- A waiting message that is due is for a lease to take: a sweep finds nothing to do in it.
-local leases = redis.call('ZRANGE', DUE, '-inf', DUE_NOW, 'BYSCORE', 'LIMIT', 0, 200, 'WITHSCORES')
-local more = dead and dead <= now
-for i = 2, #leases, 2 do
-  more = more or tonumber(leases[i]) % 2 == 0
-end
-local oldest = redis.call('ZRANGE', OUT, 0, 0)[1]
-more = more or oldest and ms_of(oldest) < cutoff
-local soon = next_due(after)
-if dead and (soon < 0 or dead - now < soon) then
-  soon = math.max(0, dead - now)
-end
-local reply = {OK, soon, more and 1 or 0, math.max(0, now - state.used), state.epoch}
+announce_due(before, head_of(DUE), died or places)
+local reply = {OK, soon(), left() and 1 or 0, now - state.used, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]

@@ -16,19 +16,19 @@ var (
 
 // OpenTopic implements subscriptions.Log.
 func (s *Store) OpenTopic(ctx context.Context, topic subscriptions.TopicRef) error {
-	_, err := s.run(ctx, openScript, topicKeys(topic.UID)[:4], s.now(), topic.Revision, wakeChannel(topic.UID))
+	_, err := s.run(ctx, openScript, s.keys.topicSlot(topic.UID)[:4], s.now(), topic.Revision, s.keys.wake(topic.UID))
 	return err
 }
 
 // CloseTopic implements subscriptions.Log.
 func (s *Store) CloseTopic(ctx context.Context, uid string) error {
-	_, err := s.run(ctx, closeScript, topicKeys(uid), s.now(), "", wakeChannel(uid))
+	_, err := s.run(ctx, closeScript, s.keys.topicSlot(uid), s.now(), "", s.keys.wake(uid))
 	return err
 }
 
 // Attached implements subscriptions.Log.
 func (s *Store) Attached(ctx context.Context, uid string) ([]subscriptions.SubscriptionName, error) {
-	texts, err := s.client.HVals(ctx, topicKey(uid, "subs")).Result()
+	texts, err := s.client.HVals(ctx, s.keys.topic(uid, "subs")).Result()
 	if err != nil {
 		return nil, failed("attached", err)
 	}
@@ -42,7 +42,7 @@ func (s *Store) Attached(ctx context.Context, uid string) ([]subscriptions.Subsc
 
 // Trim implements subscriptions.Log.
 func (s *Store) Trim(ctx context.Context, uid string) (more bool, err error) {
-	reply, err := s.run(ctx, trimScript, topicKeys(uid)[:4], s.now())
+	reply, err := s.run(ctx, trimScript, s.keys.topicSlot(uid)[:4], s.now())
 	if err != nil {
 		return false, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // Watch implements subscriptions.Watcher. It returns once Redis has confirmed the subscription to the topic's channel.
 func (s *Store) Watch(ctx context.Context, topicUID string, fn func(subscriptions.Wake)) (stop func(), err error) {
-	return s.hub.watch(ctx, wakeChannel(topicUID), &watcher{fn: fn})
+	return s.hub.watch(ctx, s.keys.wake(topicUID), &watcher{fn: fn})
 }
 
 // watcher is one call of Watch.
