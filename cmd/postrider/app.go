@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"postrider"
+	"postrider/pusher"
+	"postrider/server"
+	"postrider/subscriptions"
+)
+
+// app is a whole server: the store, the domain, the pushes and the REST interface.
+type app struct {
+	config   Config
+	log      *slog.Logger
+	store    store
+	service  *subscriptions.Service
+	pusher   *pusher.Manager
+	listener net.Listener
+	http     *http.Server
+
+	draining atomic.Bool
+	teardown []teardown // run in reverse order
+}
+
+// teardown undoes a step of newApp.
+type teardown struct {
+	name string
+	do   func() error
+}
+
+// newApp opens what a server needs, in the order in which the parts need one another. The address is known when it returns,
+// and connections wait there for Run.
+func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err error) {
+	a := &app{config: config, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	address, err := config.listenAddress()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.ListenTCP("tcp", address)
+	if err != nil {
+		return nil, err // net says "listen tcp 127.0.0.1:8085: …"
+	}
+	a.listener = listener
+	a.onClose("listener", listener.Close)
+	if a.store, err = openStore(ctx, config, log); err != nil {
+		return nil, err
+	}
+	a.onClose("store", a.store.close)
+	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log})
+	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version()})
+	a.http = a.newHTTPServer()
+	return a, nil
+}
+
+// The time limits of connections. They are longer than a long poll (30 s) with its largest answer on a slow line, and end
+// what a client keeps open for nothing.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 2 * time.Minute
+	writeTimeout  = 5 * time.Minute
+	idleTimeout   = 2 * time.Minute
+)
+
+func (a *app) newHTTPServer() *http.Server {
+	return &http.Server{
+		Handler: server.New(a.service, server.Options{
+			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
+		}),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// Addr is where the server listens, as HOST:PORT.
+func (a *app) Addr() string { return a.listener.Addr().String() }
+
+// announce says in one line what has been started.
+func (a *app) announce(ctx context.Context) {
+	line := fmt.Sprintf("listening on http://%s; messages are kept in %s", a.Addr(), a.store.place)
+	_, warnings := a.ready(ctx)
+	if len(warnings) == 0 {
+		a.log.Info(line)
+		return
+	}
+	a.log.Warn(line + ": " + strings.Join(warnings, "; "))
+}
+
+// ready tells whether requests can be served, and why not, or what the operator should mend.
+func (a *app) ready(ctx context.Context) (bool, []string) {
+	if a.draining.Load() {
+		return false, []string{"the server is stopping"}
+	}
+	return a.store.health(ctx)
+}
+
+// Run serves until ctx ends or a part fails, then drains and closes everything.
+func (a *app) Run(ctx context.Context) error {
+	serving, failed := errgroup.WithContext(context.WithoutCancel(ctx))
+	fetch, stopFetching := context.WithCancel(context.WithoutCancel(ctx))
+	work, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	loops, stopLoops := context.WithCancel(context.WithoutCancel(ctx))
+	pushed := make(chan struct{})
+	serving.Go(func() error {
+		defer close(pushed)
+		return part("pushes", a.pusher.Run(fetch, work))
+	})
+	serving.Go(func() error { return part("background work", a.service.Run(loops)) })
+	serving.Go(func() error { return part("HTTP", a.serveHTTP()) })
+	select {
+	case <-ctx.Done():
+	case <-failed.Done():
+	}
+
+	// The order of stopping. Requests and pushes drain side by side, so that each has the whole time: waiting pulls are
+	// answered, nothing new is leased, and what is under way may finish.
+	a.draining.Store(true)
+	a.service.Drain()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.DrainTimeout)
+	defer cancel()
+	stopFetching()
+	a.drainHTTP(grace)
+	select {
+	case <-pushed:
+	case <-grace.Done():
+		a.log.Warn("pushes were still under way at the end of the drain timeout; they are given back")
+	}
+	// What is left is given back without spending an attempt. The loops go on until then, and the store closes last.
+	stopWorking()
+	<-pushed
+	stopLoops()
+	return errors.Join(serving.Wait(), a.close())
+}
+
+// part says which part of the server failed.
+func part(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (a *app) serveHTTP() error {
+	if err := a.http.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// drainHTTP lets requests finish until grace ends, and breaks off the rest.
+func (a *app) drainHTTP(grace context.Context) {
+	if err := a.http.Shutdown(grace); err != nil {
+		a.log.Warn("requests were still under way at the end of the drain timeout; they are broken off")
+		_ = a.http.Close() // the listener is closed already; broken connections have nothing to say
+	}
+}
+
+func (a *app) onClose(name string, do func() error) {
+	a.teardown = append(a.teardown, teardown{name, do})
+}
+
+// close undoes what newApp did, the last step first.
+func (a *app) close() error {
+	var failures []error
+	for len(a.teardown) > 0 {
+		last := a.teardown[len(a.teardown)-1]
+		a.teardown = a.teardown[:len(a.teardown)-1]
+		if err := last.do(); err != nil && !errors.Is(err, net.ErrClosed) {
+			failures = append(failures, fmt.Errorf("close the %s: %w", last.name, err))
+		}
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"postrider/server"
+	"postrider/storage/redisstream"
+)
+
+// Config is what the server is told. Each field is a flag of "serve".
+type Config struct {
+	Listen               string
+	AllowUnauthenticated bool
+	AllowedHosts         []string
+	RedisURL             string
+	LogLevel             slog.Level
+	LogFormat            string
+	DrainTimeout         time.Duration
+}
+
+// The values of LogFormat.
+const (
+	formatAuto = "auto"
+	formatText = "text"
+	formatJSON = "json"
+)
+
+// serverFlags are the settings with their defaults. A usage text says what is accepted: messages quote it.
+func serverFlags(c *Config) *pflag.FlagSet {
+	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	f.String("config", "", "YAML `FILE` with settings, named as these flags")
+	f.StringVar(&c.Listen, "listen", "127.0.0.1:8085", "`HOST:PORT` to listen on; port 0 takes a free one")
+	f.BoolVar(&c.AllowUnauthenticated, "allow-unauthenticated", false,
+		"listen beyond loopback although no request is authenticated: true or false")
+	f.StringSliceVar(&c.AllowedHosts, "allowed-host", nil,
+		"`NAMES` by which clients may address the server beside localhost and IP addresses, separated by commas; * is any")
+	f.StringVar(&c.RedisURL, "redis-url", "",
+		"`URL` of Redis 7 or later, or Valkey; without it messages are kept in memory")
+	f.Var(&logLevel{&c.LogLevel}, "log-level", "least `LEVEL` to log: debug, info, warn or error")
+	c.LogFormat = formatAuto
+	f.Var(&choice{&c.LogFormat, []string{formatAuto, formatText, formatJSON}}, "log-format",
+		"log `FORMAT`: text, json, or auto for text on a terminal and json elsewhere")
+	c.DrainTimeout = 30 * time.Second
+	f.Var((*duration)(&c.DrainTimeout), "drain-timeout",
+		"`TIME` for requests and pushes under way to finish when the server is stopped, such as 30s or 2m")
+	f.SortFlags = false
+	return f
+}
+
+// validate finds what is wrong with the settings together, or with one that any text can be given for.
+func (c Config) validate(given func(name string) bool) error {
+	var wrong []error
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		wrong = append(wrong, usagef("--listen: %q is not HOST:PORT, such as 127.0.0.1:8085", c.Listen))
+	}
+	for _, host := range c.AllowedHosts {
+		if host != server.AnyHost && !isHostName(host) {
+			wrong = append(wrong, usagef("--allowed-host: %q is not a host name without a port, nor *", host))
+		}
+	}
+	if c.DrainTimeout < 0 {
+		wrong = append(wrong, usagef("--drain-timeout: %v is negative", c.DrainTimeout))
+	}
+	if c.RedisURL == "" && given("redis-url") {
+		// An unset shell variable must not turn a durable server into one that forgets.
+		wrong = append(wrong, usagef("--redis-url is empty: give it a value, or leave it out to keep messages in memory"))
+	}
+	if c.RedisURL != "" {
+		if _, err := redisstream.ParseURL(c.RedisURL); err != nil {
+			wrong = append(wrong, usagef("--redis-url: %w", err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// isHostName tells whether s looks like a DNS name.
+func isHostName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '.' || r == '_')
+	})
+}
+
+// listenAddress resolves the address, so that what is checked is what is bound.
+func (c Config) listenAddress() (*net.TCPAddr, error) {
+	address, err := net.ResolveTCPAddr("tcp", c.Listen)
+	if err != nil {
+		return nil, usagef("--listen: %w", err)
+	}
+	if !address.IP.IsLoopback() && !c.AllowUnauthenticated {
+		return nil, usagef("--listen %s is reachable from other machines, and requests are not authenticated: "+
+			"listen on 127.0.0.1, or add --allow-unauthenticated if only trusted clients can connect", c.Listen)
+	}
+	return address, nil
+}

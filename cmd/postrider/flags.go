@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// duration is a flag that also takes days, in which retention is counted.
+type duration time.Duration
+
+func (d *duration) Type() string { return "duration" }
+
+// String is empty for zero, so that help shows no default where the server has one of its own.
+func (d *duration) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+func (d *duration) Set(s string) error {
+	const day = 24 * time.Hour
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return errDuration
+		}
+		*d = duration(time.Duration(n) * day)
+		return nil
+	}
+	parsed, err := time.ParseDuration(s)
+	if err != nil {
+		return errDuration
+	}
+	*d = duration(parsed)
+	return nil
+}
+
+var errDuration = errors.New("expected a duration such as 90s, 10m, 12h or 7d")
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value *string
+	words []string
+}
+
+func (c *choice) String() string { return *c.value }
+func (c *choice) Type() string   { return "string" }
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("expected one of %s", strings.Join(c.words, ", "))
+	}
+	*c.value = s
+	return nil
+}
+
+// logLevel is a flag that takes the name of a level.
+type logLevel struct{ level *slog.Level }
+
+func (l *logLevel) String() string { return strings.ToLower(l.level.String()) }
+func (l *logLevel) Type() string   { return "string" }
+func (l *logLevel) Set(s string) error {
+	word := choice{new(string), []string{"debug", "info", "warn", "error"}}
+	if err := word.Set(s); err != nil {
+		return err
+	}
+	return l.level.UnmarshalText([]byte(s))
+}
+
+// expiry is a flag that takes a duration or "never".
+type expiry struct {
+	never bool
+	after duration
+}
+
+func (e *expiry) Type() string { return "duration" }
+
+func (e *expiry) String() string {
+	if e.never {
+		return "never"
+	}
+	return e.after.String()
+}
+
+func (e *expiry) Set(s string) error {
+	if e.never = s == "never"; e.never {
+		return nil
+	}
+	if err := e.after.Set(s); err != nil {
+		return errors.New(`expected a duration such as 31d, or "never"`)
+	}
+	return nil
+}
+
+// pairs is a flag that takes one KEY=VALUE at a time, so that a value may hold commas.
+type pairs map[string]string
+
+func (p *pairs) String() string { return mapText(*p) }
+func (p *pairs) Type() string   { return "pair" }
+
+func (p *pairs) Set(s string) error {
+	key, value, ok := strings.Cut(s, "=")
+	if !ok || key == "" {
+		return errors.New("expected KEY=VALUE")
+	}
+	if *p == nil {
+		*p = pairs{}
+	}
+	(*p)[key] = value
+	return nil
+}

@@ -1,0 +1,59 @@
+// Command postrider is Google Cloud Pub/Sub to host oneself, on Redis: the server, a demonstration of it, and a command
+// line for it. One file holds one subcommand; app.go joins the parts of the server.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() { os.Exit(run()) }
+
+// run is the process: what main would be if it could return.
+func run() int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	return execute(ctx, process{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}, os.Args[1:])
+}
+
+// process is what a command has of the process it runs in, so that tests can give it another one.
+type process struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+}
+
+// The exit statuses beside 128 and a signal's number.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// execute runs the command line and returns the exit status.
+func execute(ctx context.Context, p process, args []string) int {
+	root := newRoot(p)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var end interruption
+	if errors.As(context.Cause(ctx), &end) {
+		return end.status()
+	}
+	fmt.Fprintf(p.err, "postrider: %v\n", err)
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// usageError is a mistake in how the program was called or configured.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

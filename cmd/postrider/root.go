@@ -1,0 +1,57 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// newRoot makes the whole command line.
+func newRoot(p process) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "postrider",
+		Short: "Google Cloud Pub/Sub to host yourself, on Redis",
+		Long: `Postrider speaks Google Cloud Pub/Sub's own API, keeps messages in Redis and pushes them to HTTP endpoints.
+
+"postrider serve" is the server and "postrider demo" shows it at work. The other commands talk to a running server.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%w (see %s --help)", err, c.CommandPath())
+	})
+	root.AddGroup(
+		&cobra.Group{ID: groupServer, Title: "The server:"},
+		&cobra.Group{ID: groupClient, Title: "Against a running server:"},
+	)
+	root.AddCommand(
+		newServe(p), newDemo(p),
+		newTopics(p), newSubscriptions(p), newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
+		newVersion(p),
+	)
+	return root
+}
+
+const (
+	groupServer = "server"
+	groupClient = "client"
+)
+
+// noArgs refuses arguments without repeating them: one may be a URL with a password that lost its flag.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, only flags (see %s --help)", c.CommandPath(), c.CommandPath())
+	}
+	return nil
+}
+
+// nArgs takes between least and most arguments; most below 0 is any number.
+func nArgs(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return usagef("wrong number of arguments (%d); usage: %s", len(args), c.UseLine())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"postrider/server/api"
+	"postrider/server/wire"
+)
+
+// subscriptionFlags are the fields of a subscription as flags, with the names that Google's own command line gives them.
+type subscriptionFlags struct {
+	set *pflag.FlagSet
+
+	endpoint    string
+	ackDeadline duration
+	retention   duration
+	expiration  expiry
+	minRetry    duration
+	maxRetry    duration
+	deadLetter  string
+	attempts    int32
+	labels      pairs
+}
+
+func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.endpoint, "push-endpoint", "", "`URL` that messages are POSTed to; without it they are pulled")
+	set.Var(&f.ackDeadline, "ack-deadline", "`TIME` that a delivery may take, 10s to 600s (default 10s)")
+	set.Var(&f.retention, "message-retention-duration", "`TIME` that unacknowledged messages are kept, 10m to 31d (default 7d)")
+	set.Var(&f.expiration, "expiration-period", "`TIME` without use after which the subscription is deleted, 1d or more, or never (default 31d)")
+	set.Var(&f.minRetry, "min-retry-delay", "`TIME` before the first retry, up to 600s (default 10s if there is a --max-retry-delay)")
+	set.Var(&f.maxRetry, "max-retry-delay", "`TIME` that retries are at most apart, up to 600s (default 600s if there is a --min-retry-delay)")
+	set.StringVar(&f.deadLetter, "dead-letter-topic", "", "`TOPIC` that takes messages which failed too often")
+	set.Int32Var(&f.attempts, "max-delivery-attempts", 0, "`NUMBER` of deliveries before that, 5 to 100 (default 5)")
+	set.Var(&f.labels, "label", "`KEY=VALUE` of a label; may be repeated; all labels together")
+}
+
+// bindClear adds the flags that an update can take fields away with.
+func (f *subscriptionFlags) bindClear(c *cobra.Command) {
+	for name, what := range map[string]string{
+		"retry-policy": "redeliver at once", "dead-letter-policy": "retry for ever", "labels": "remove all labels",
+	} {
+		f.set.Bool("clear-"+name, false, what)
+	}
+	c.MarkFlagsMutuallyExclusive("clear-retry-policy", "min-retry-delay")
+	c.MarkFlagsMutuallyExclusive("clear-retry-policy", "max-retry-delay")
+	c.MarkFlagsMutuallyExclusive("clear-dead-letter-policy", "dead-letter-topic")
+	c.MarkFlagsMutuallyExclusive("clear-dead-letter-policy", "max-delivery-attempts")
+	c.MarkFlagsMutuallyExclusive("clear-labels", "label")
+}
+
+// masks lists which field of the API each flag sets.
+var masks = []struct{ flag, path string }{
+	{"push-endpoint", "pushConfig.pushEndpoint"},
+	{"ack-deadline", "ackDeadlineSeconds"},
+	{"message-retention-duration", "messageRetentionDuration"},
+	{"expiration-period", "expirationPolicy"},
+	{"min-retry-delay", "retryPolicy.minimumBackoff"},
+	{"max-retry-delay", "retryPolicy.maximumBackoff"},
+	{"clear-retry-policy", "retryPolicy"},
+	{"dead-letter-topic", "deadLetterPolicy.deadLetterTopic"},
+	{"max-delivery-attempts", "deadLetterPolicy.maxDeliveryAttempts"},
+	{"clear-dead-letter-policy", "deadLetterPolicy"},
+	{"label", "labels"},
+	{"clear-labels", "labels"},
+}
+
+// mask names the fields that flags were given for.
+func (f *subscriptionFlags) mask() wire.FieldMask {
+	var paths []string
+	for _, m := range masks {
+		if f.set.Changed(m.flag) {
+			paths = append(paths, m.path)
+		}
+	}
+	return wire.FieldMask(strings.Join(paths, ","))
+}
+
+// subscription is what the flags say.
+func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
+	sub := api.Subscription{AckDeadlineSeconds: wire.Int32(time.Duration(f.ackDeadline) / time.Second), Labels: f.labels}
+	if time.Duration(f.ackDeadline)%time.Second != 0 {
+		return sub, usagef("--ack-deadline: %v is not a whole number of seconds", time.Duration(f.ackDeadline))
+	}
+	if f.endpoint != "" {
+		sub.PushConfig = &api.PushConfig{PushEndpoint: f.endpoint}
+	}
+	sub.MessageRetentionDuration = f.duration("message-retention-duration", f.retention)
+	if f.set.Changed("expiration-period") {
+		sub.ExpirationPolicy = &api.ExpirationPolicy{}
+		if !f.expiration.never {
+			sub.ExpirationPolicy.TTL = wire.NewDuration(time.Duration(f.expiration.after))
+		}
+	}
+	if f.set.Changed("min-retry-delay") || f.set.Changed("max-retry-delay") {
+		sub.RetryPolicy = &api.RetryPolicy{
+			MinimumBackoff: f.duration("min-retry-delay", f.minRetry),
+			MaximumBackoff: f.duration("max-retry-delay", f.maxRetry),
+		}
+	}
+	var err error
+	sub.DeadLetterPolicy, err = f.deadLetterPolicy(s)
+	return sub, err
+}
+
+func (f *subscriptionFlags) deadLetterPolicy(s *session) (*api.DeadLetterPolicy, error) {
+	if f.deadLetter == "" {
+		if !f.set.Changed("max-delivery-attempts") {
+			return nil, nil
+		}
+		return &api.DeadLetterPolicy{MaxDeliveryAttempts: wire.Int32(f.attempts)}, nil
+	}
+	topic, err := s.topic(f.deadLetter)
+	return &api.DeadLetterPolicy{DeadLetterTopic: topic.String(), MaxDeliveryAttempts: wire.Int32(f.attempts)}, err
+}
+
+func (f *subscriptionFlags) duration(flag string, d duration) *wire.Duration {
+	if !f.set.Changed(flag) {
+		return nil
+	}
+	return wire.NewDuration(time.Duration(d))
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"postrider/server/api"
+	"postrider/server/wire"
+)
+
+func (s *session) printSubscription(sub api.Subscription, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.print.result(sub, func() error {
+		return s.print.fields(
+			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub),
+			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
+			"retention", durationText(sub.MessageRetentionDuration), "expires", expirationText(sub.ExpirationPolicy),
+			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
+			"labels", mapText(sub.Labels), "state", string(sub.State))
+	})
+}
+
+func deliveryText(sub api.Subscription) string {
+	switch {
+	case sub.Detached:
+		return "detached"
+	case sub.PushConfig != nil && sub.PushConfig.PushEndpoint != "":
+		return "push to " + sub.PushConfig.PushEndpoint
+	}
+	return "pull"
+}
+
+func durationText(d *wire.Duration) string {
+	if d == nil {
+		return ""
+	}
+	const day = 24 * time.Hour
+	if whole := d.Duration(); whole > 0 && whole%day == 0 {
+		return fmt.Sprintf("%dd", whole/day)
+	}
+	return shortDuration(d.Duration())
+}
+
+// shortDuration is 10m for what Go writes as 10m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func expirationText(p *api.ExpirationPolicy) string {
+	if p == nil || p.TTL == nil {
+		return "never"
+	}
+	return "after " + durationText(p.TTL) + " without use"
+}
+
+func retryText(p *api.RetryPolicy) string {
+	if p == nil {
+		return "at once"
+	}
+	return "after " + durationText(p.MinimumBackoff) + " to " + durationText(p.MaximumBackoff)
+}
+
+func deadLetterText(p *api.DeadLetterPolicy) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("to %s after %d attempts", p.DeadLetterTopic, p.MaxDeliveryAttempts)
+}
