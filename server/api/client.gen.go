@@ -296,7 +296,7 @@ type ClientInterface interface {
 
 	// PullWithBody Pull messages
 	//
-	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 	// seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -309,7 +309,7 @@ type ClientInterface interface {
 
 	// Pull Pull messages
 	//
-	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 	// seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -819,7 +819,7 @@ func (c *Client) ModifyPushConfig(ctx context.Context, project ProjectID, subscr
 
 // PullWithBody Pull messages
 //
-// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 // seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -842,7 +842,7 @@ func (c *Client) PullWithBody(ctx context.Context, project ProjectID, subscripti
 
 // Pull Pull messages
 //
-// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 // seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -2351,7 +2351,7 @@ type ClientWithResponsesInterface interface {
 
 	// PullWithBodyWithResponse Pull messages
 	//
-	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 	// seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -2364,7 +2364,7 @@ type ClientWithResponsesInterface interface {
 
 	// PullWithResponse Pull messages
 	//
-	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+	// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 	// seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -3379,7 +3379,7 @@ func (c *ClientWithResponses) ModifyPushConfigWithResponse(ctx context.Context, 
 
 // PullWithBodyWithResponse Pull messages
 //
-// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 // seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;
@@ -3398,7 +3398,7 @@ func (c *ClientWithResponses) PullWithBodyWithResponse(ctx context.Context, proj
 
 // PullWithResponse Pull messages
 //
-// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits some tens of
+// Hands out up to `maxMessages` messages, each leased for the subscription's ack deadline. Waits up to 30
 // seconds for a first one unless `returnImmediately` is set; an empty answer means that none came.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `maxMessages` is not positive;

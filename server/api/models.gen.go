@@ -215,7 +215,7 @@ type PubsubWrapper = wire.Empty
 
 // PullRequest How many messages to hand out.
 type PullRequest struct {
-	// MaxMessages The most messages to hand out; positive.
+	// MaxMessages The most messages to hand out; positive. At most 1,000 come at a time.
 	MaxMessages wire.Int32 `json:"maxMessages,omitempty"`
 
 	// ReturnImmediately Answers at once even when there is no message.
@@ -230,8 +230,8 @@ type PullResponse struct {
 
 // PushConfig Where and how messages are pushed. Empty means that the subscription is pulled.
 type PushConfig struct {
-	// Attributes Endpoint settings. `x-goog-version` names the format of the envelope; `v1` (also `v1beta1`-era spellings
-	// of it) is the only one served.
+	// Attributes Endpoint settings. The one that there is, `x-goog-version`, names the format of the envelope; its one
+	// value is `v1`, which is filled in.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
 	// NoWrapper Pushes the message's data as the request body. Excludes `pubsubWrapper`.
@@ -244,7 +244,7 @@ type PushConfig struct {
 	// `noWrapper`.
 	PubsubWrapper *PubsubWrapper `json:"pubsubWrapper,omitempty" oneof:"wrapper"`
 
-	// PushEndpoint The http or https URL that messages are POSTed to.
+	// PushEndpoint The http or https URL, without a fragment, that messages are POSTed to.
 	PushEndpoint string `json:"pushEndpoint,omitempty"`
 }
 
@@ -327,7 +327,8 @@ type Subscription struct {
 	// Cannot be changed.
 	Filter string `json:"filter,omitempty"`
 
-	// Labels Free key-value pairs for the operator's own use, up to 64.
+	// Labels Key-value pairs for the operator's own use, up to 64; of lower-case letters, digits, `-` and `_`, at most 63
+	// characters each; keys start with a letter.
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// MessageRetentionDuration How long an unacknowledged message is kept, 10 minutes to 31 days; absent is 7 days.
@@ -374,7 +375,8 @@ type Topic struct {
 	// KmsKeyName A key in Google's key management to encrypt messages with.
 	KmsKeyName string `json:"kmsKeyName,omitempty"`
 
-	// Labels Free key-value pairs for the operator's own use, up to 64.
+	// Labels Key-value pairs for the operator's own use, up to 64; of lower-case letters, digits, `-` and `_`, at most 63
+	// characters each; keys start with a letter.
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// MessageRetentionDuration Keeps every message for so long after its publication, acknowledged or not, so that subscriptions can
@@ -466,7 +468,7 @@ type Unavailable = Error
 
 // ListSubscriptionsParams defines parameters for ListSubscriptions.
 type ListSubscriptionsParams struct {
-	// PageSize The most entries to answer, 0 to let the server choose; at most 1,000 come at a time.
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
 	PageSize PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 
 	// PageToken The `nextPageToken` of the previous page; empty for the first.
@@ -481,7 +483,7 @@ type UpdateSubscriptionParams struct {
 
 // ListTopicsParams defines parameters for ListTopics.
 type ListTopicsParams struct {
-	// PageSize The most entries to answer, 0 to let the server choose; at most 1,000 come at a time.
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
 	PageSize PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 
 	// PageToken The `nextPageToken` of the previous page; empty for the first.
@@ -496,7 +498,7 @@ type UpdateTopicParams struct {
 
 // ListTopicSubscriptionsParams defines parameters for ListTopicSubscriptions.
 type ListTopicSubscriptionsParams struct {
-	// PageSize The most entries to answer, 0 to let the server choose; at most 1,000 come at a time.
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
 	PageSize PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 
 	// PageToken The `nextPageToken` of the previous page; empty for the first.

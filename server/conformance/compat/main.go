@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"postrider"
 )
 
 func main() {
@@ -23,7 +25,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	ours, theirs, err := load(root)
+	ours, theirs, err := load()
 	if err != nil {
 		return err
 	}
@@ -38,12 +40,8 @@ func run() error {
 }
 
 // load reads both descriptions of the API.
-func load(root string) (ours, theirs *description, err error) {
+func load() (ours, theirs *description, err error) {
 	google, err := moduleDir("google.golang.org/api")
-	if err != nil {
-		return nil, nil, err
-	}
-	contract, err := os.ReadFile(filepath.Join(root, "openapi.yaml"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,7 +49,7 @@ func load(root string) (ours, theirs *description, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if ours, err = readContract(contract); err != nil {
+	if ours, err = readContract(postrider.OpenAPI); err != nil {
 		return nil, nil, err
 	}
 	theirs, err = readDiscovery(discovery)

@@ -24,7 +24,7 @@ Written by `+"`scripts/generate`"+` from openapi.yaml and Google's description o
 - *supported*: served.
 - *UNIMPLEMENTED*: setting the field is answered with 501 UNIMPLEMENTED and its name.
 - *ignored*: accepted and dropped.
-- *not yet*: unknown to this version; a method is answered with 404, 405 or 501, a field with 400.
+- *not yet*: a method is answered with 501 UNIMPLEMENTED, a field with 400.
 
 `, theirs.revision)
 	reportMethods(&b, ours, theirs)
