@@ -32,11 +32,24 @@ func newREST(t testing.TB) rest {
 // do sends a request, which is "METHOD path" below /v1/projects/, or below / if the path starts with one, with or without a body.
 func (s rest) do(request string, body ...string) answer {
 	s.t.Helper()
+	return s.doWith("", request, body...)
+}
+
+// doWith is do with one more header, "Name: value".
+func (s rest) doWith(header, request string, body ...string) answer {
+	s.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	if !strings.HasPrefix(path, "/") {
 		path = "/v1/projects/" + path
 	}
 	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(strings.Join(body, "")))
+	switch name, value, _ := strings.Cut(header, ": "); name {
+	case "":
+	case "Host":
+		r.Host = value
+	default:
+		r.Header.Set(name, value)
+	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	return answer{s.t, request, w.Code, w.Header(), w.Body.String()}
