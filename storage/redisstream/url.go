@@ -18,7 +18,7 @@ import (
 
 // URLForms describes what ParseURL takes, for help texts and errors.
 const URLForms = `redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]
-rediss://…  the same over TLS; ?ca=FILE names the certificates to trust
+rediss://…  the same over TLS; ?ca=FILE names the certificates to trust, tls-name=HOST the host they are for
 unix://[[USER]:PASSWORD@]/path/to/socket[?db=DB]
 redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]]…/MASTER[/DB][?sentinel-user=USER&sentinel-password=PASSWORD]
 rediss+sentinel://…  the same over TLS, also to the sentinels`
@@ -156,14 +156,10 @@ func (p *parts) database(o *redis.UniversalOptions, db string) error {
 	return nil
 }
 
-// secure turns TLS on. The certificate must be for the host that is named.
+// secure turns TLS on. Each server's certificate must be for the host that is dialled, or for tls-name: a cluster or a
+// sentinel often names its servers by addresses that no certificate holds.
 func (p *parts) secure(o *redis.UniversalOptions) error {
-	o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(o.Addrs) == 1 {
-		if host, _, err := net.SplitHostPort(o.Addrs[0]); err == nil {
-			o.TLSConfig.ServerName = host
-		}
-	}
+	o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: p.take("tls-name")}
 	return trust(o, p.take("ca"))
 }
 
