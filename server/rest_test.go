@@ -212,7 +212,9 @@ func (s rest) pull(sub string) []pulled {
 
 func (a answer) pulled() []pulled {
 	a.t.Helper()
-	a.ok()
+	if a.status != http.StatusOK {
+		a.t.Fatalf("%s: %d %s", a.request, a.status, a.body)
+	}
 	var got struct{ ReceivedMessages []pulled }
 	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
 		a.t.Fatalf("%s: %v", a.request, err)
