@@ -33,10 +33,11 @@ const (
 // released tells whether this was no attempt, so that none is spent.
 func (r reason) released() bool { return r == brokenOff || r == noTime }
 
-// answer is how an exchange ended: with a status, or with an error.
+// answer is what came of an exchange: a status, or an error.
 type answer struct {
 	status int
 	err    error
+	last   bool // nothing more of the exchange follows
 }
 
 // classify is the one place that decides what an answer means. Only a few

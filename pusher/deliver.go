@@ -10,7 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -68,29 +68,31 @@ func (t *target) request(ctx context.Context, body []byte) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// deliver POSTs body and calls report once, as soon as the answer is known. It
-// returns when the exchange is over, which can be later: the rest of a body is
-// read for a while, and who answered 102 is still at work, so that hanging up
-// would end it. Redirects are not followed, since a transport does not.
-func deliver(ctx context.Context, transport http.RoundTripper, t *target, body []byte, report func(answer)) {
+// deliver POSTs body, for no longer than until, and calls report once, as soon as
+// the answer is known. It returns when the exchange is over, which can be later:
+// the rest of a body is read for a while, and who answered 102 is still at work,
+// so that hanging up would end it. Redirects are not followed, since a transport
+// does not.
+func deliver(ctx context.Context, transport http.RoundTripper, t *target, body []byte, until time.Time, report func(answer)) {
 	if t.err != nil {
-		report(answer{err: t.err})
+		report(answer{err: t.err, last: true})
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	x := &exchange{report: report}
 	resp, err := transport.RoundTrip(t.request(x.trace(ctx), body))
 	if err != nil {
-		x.answer(answer{err: x.explain(err)})
+		x.answer(answer{err: x.explain(err), last: true})
 		return
 	}
-	x.answer(answer{status: resp.StatusCode})
 	defer resp.Body.Close()
 	// The body of a 101 is the bare connection, which no context ends.
 	if resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
+		x.answer(answer{status: resp.StatusCode, last: true})
 		return
 	}
+	x.answer(answer{status: resp.StatusCode})
 	late := time.AfterFunc(discardTime, cancel)
 	defer late.Stop()
 	// What follows the status cannot change the outcome, nor can failing here.
@@ -100,7 +102,7 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, body [
 // exchange watches one POST.
 type exchange struct {
 	report   func(answer)
-	reported atomic.Bool
+	once     sync.Once
 	conn     *meteredConn
 	received int64 // on conn before this exchange
 }
@@ -122,11 +124,9 @@ func (x *exchange) trace(ctx context.Context) context.Context {
 	})
 }
 
-func (x *exchange) answer(a answer) {
-	if !x.reported.Swap(true) {
-		x.report(a)
-	}
-}
+// answer reports the first answer; a second waits until that is done, so that an
+// exchange is never over before its outcome is known.
+func (x *exchange) answer(a answer) { x.once.Do(func() { x.report(a) }) }
 
 // explain finds the reason of an error that does not tell it itself.
 func (x *exchange) explain(err error) error {

@@ -21,6 +21,8 @@ const (
 	keepAlive   = 90 * time.Second
 	keptInAll   = 8192
 	keptPerHost = 3000
+	// writeBuffer lets a usual message leave in one piece.
+	writeBuffer = 16 << 10
 )
 
 // TransportOptions are what a transport takes from outside. The zero value is
@@ -60,6 +62,7 @@ func NewTransport(o TransportOptions) *http.Transport {
 		MaxIdleConns:           keptInAll,
 		MaxIdleConnsPerHost:    keptPerHost,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		WriteBufferSize:        writeBuffer,
 	}
 }
 

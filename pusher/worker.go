@@ -194,26 +194,33 @@ func (w *worker) start(work context.Context, g *grant, d subscriptions.Delivery)
 	p := &push{grant: g, receipt: d.Receipt(), attempt: d.Attempt, began: time.Now()}
 	w.out++
 	w.bytesOut += p.receipt.Size
-	w.posts.Go(func() {
-		w.post(work, p, d)
-		w.inbox.put(func(n *news) { n.freed = append(n.freed, p) })
-	})
+	w.posts.Go(func() { w.post(work, p, d) })
 }
 
 // post is the life of a push outside of the worker's goroutine.
 func (w *worker) post(work context.Context, p *push, d subscriptions.Delivery) {
-	ctx, cancel := context.WithDeadline(work, p.until)
-	defer cancel()
+	over := false
 	report := func(a answer) {
 		p.took, p.answer, p.reason = time.Since(p.began), a, classify(a)
 		if a.err != nil && work.Err() != nil {
 			p.reason = brokenOff
 		}
-		w.inbox.put(func(n *news) { n.ended = append(n.ended, p) })
+		if a.last {
+			over = true
+		}
+		w.inbox.put(func(n *news) {
+			n.ended = append(n.ended, p)
+			if a.last {
+				n.freed = append(n.freed, p)
+			}
+		})
 	}
-	if err := ctx.Err(); err != nil {
-		report(answer{err: &exchangeError{reason: noTime, err: err}})
-		return
+	if time.Now().Before(p.until) {
+		deliver(work, w.transport, p.target, envelope(p.sub, d), p.until, report)
+	} else {
+		report(answer{err: &exchangeError{reason: noTime, err: context.DeadlineExceeded}, last: true})
 	}
-	deliver(ctx, w.transport, p.target, envelope(p.sub, d), report)
+	if !over {
+		w.inbox.put(func(n *news) { n.freed = append(n.freed, p) })
+	}
 }
