@@ -11,7 +11,7 @@ var leaseScript = newScript("lease", with(onRules, "expire", "retention")...)
 
 // Lease implements subscriptions.Leases. At most 200 messages and about 1 MB are leased, so that no script holds up Redis.
 func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
-	args := append(rules(r.Rules, r.Jitter, 0), r.Max, r.MaxBytes, wholeMillis(r.Deadline), flag(r.Use))
+	args := append(rules(r.Rules, r.Jitter, 0), r.Max, r.MaxBytes, wholeMillis(r.Deadline), oneIf(r.Use))
 	f, err := s.onState(ctx, leaseScript, r.Ref, args...)
 	if err != nil {
 		return subscriptions.LeaseResult{}, err
@@ -33,7 +33,7 @@ func rules(r subscriptions.Rules, jitter float64, failures int64) []any {
 	return args
 }
 
-func flag(b bool) int {
+func oneIf(b bool) int {
 	if b {
 		return 1
 	}

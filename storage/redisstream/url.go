@@ -49,10 +49,13 @@ func ParseURL(text string) (*redis.UniversalOptions, error) {
 	if err == nil && strings.HasPrefix(scheme, "rediss") {
 		err = p.secure(o)
 	}
+	if err == nil {
+		err = p.leftOver(scheme)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return o, p.leftOver(scheme)
+	return o, nil
 }
 
 // parts of a URL after its scheme, decoded.
