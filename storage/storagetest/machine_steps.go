@@ -1,0 +1,264 @@
+package storagetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"postrider/subscriptions"
+)
+
+// anySub picks a subscription.
+func (m *machine) anySub() *modelSub {
+	if len(m.subs) == 0 {
+		m.Skip("nothing is attached")
+	}
+	return m.subs[rapid.IntRange(0, len(m.subs)-1).Draw(m.T, "subscription")]
+}
+
+func (m *machine) anyTopic() *modelTopic {
+	return m.topics[rapid.IntRange(0, 1).Draw(m.T, "topic")]
+}
+
+func (m *machine) publish() {
+	t := m.anyTopic()
+	msgs := make([]subscriptions.Message, rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(m.T, "messages"))
+	for i := range msgs {
+		m.sent++
+		msgs[i] = subscriptions.Message{Data: fmt.Appendf(nil, "%*d", rapid.IntRange(1, 20).Draw(m.T, "size"), m.sent)}
+		if rapid.Bool().Draw(m.T, "attributes") {
+			msgs[i].Attributes = map[string]string{"k": "v"}
+			msgs[i].OrderingKey = "key"
+		}
+	}
+	ids := must(m, "publish", func(s subscriptions.Store) ([]subscriptions.MessageID, error) {
+		return s.Publish(ctx, t.ref, msgs)
+	})
+	t.published(m, ids)
+}
+
+func (m *machine) lease() {
+	s := m.anySub()
+	m.leaseOne(s, subscriptions.LeaseRequest{
+		Max:      rapid.SampledFrom([]int{10, 1, 2, 3, 5, 8}).Draw(m.T, "max"),
+		MaxBytes: rapid.SampledFrom([]int{1 << 20, 0, 10, 30}).Draw(m.T, "max bytes"),
+		Deadline: drawSpell(m.T),
+		Use:      rapid.Bool().Draw(m.T, "use"),
+		Jitter:   drawJitter(m.T),
+	})
+}
+
+// leaseOne leases from s, under its rules.
+func (m *machine) leaseOne(s *modelSub, r subscriptions.LeaseRequest) subscriptions.LeaseResult {
+	r.Ref, r.Rules = s.ref, s.rules
+	result := must(m, "lease", func(store subscriptions.Store) (subscriptions.LeaseResult, error) {
+		return store.Lease(ctx, r)
+	})
+	s.leased(m, r, result)
+	return result
+}
+
+func drawRules(t *rapid.T) subscriptions.Rules {
+	return subscriptions.Rules{
+		Retry: rapid.SampledFrom([][]subscriptions.Span{
+			nil,
+			fixed(2*time.Second, 4*time.Second, 8*time.Second),
+			subscriptions.RetryPolicy{Minimum: time.Second, Maximum: 6 * time.Second}.Spans(),
+			subscriptions.RetryPolicy{Minimum: 0, Maximum: 1500 * time.Millisecond}.Spans(),
+		}).Draw(t, "retry"),
+		MaxAttempts: rapid.SampledFrom([]int{0, 1, 2, 3, 1}).Draw(t, "max attempts"),
+		Retention:   rapid.SampledFrom([]time.Duration{7 * day, 7 * day, 7 * day, 20 * time.Minute, time.Minute}).Draw(t, "retention"),
+		Outstanding: rapid.SampledFrom([]int{100, 100, 7, 3, 1}).Draw(t, "outstanding"),
+	}
+}
+
+// drawSpell draws how long a lease lasts: numbers that are not picked are mostly small.
+func drawSpell(t *rapid.T) time.Duration {
+	ms := rapid.SampledFrom([]int64{10_000, 30_000, 2000, 1}).Draw(t, "ms")
+	return time.Duration(ms+rapid.Int64Range(0, 500).Draw(t, "more")) * time.Millisecond
+}
+
+func drawJitter(t *rapid.T) float64 {
+	return float64(rapid.Int64Range(0, 1<<53-1).Draw(t, "jitter")) / (1 << 53)
+}
+
+// receipts picks deliveries that s was given, the last ones or some time ago.
+func (m *machine) receipts(s *modelSub) []subscriptions.Receipt {
+	if len(s.handed) == 0 {
+		m.Skip("nothing was delivered")
+	}
+	// Most of what was delivered last, or anything with a gap, or the same twice.
+	back := rapid.IntRange(1, min(len(s.handed), 12)).Draw(m.T, "back")
+	recent := s.handed[len(s.handed)-back:]
+	rs := slices.Clone(recent[:rapid.IntRange(1, len(recent)).Draw(m.T, "receipts")])
+	return append(rs, s.handed[rapid.IntRange(0, len(s.handed)-1).Draw(m.T, "any")])
+}
+
+func (m *machine) ack() {
+	s := m.anySub()
+	rs := m.receipts(s)
+	m.do("ack", func(store subscriptions.Store) error { return store.Acknowledge(ctx, s.ref, rs) })
+	s.gone(rs)
+}
+
+func (m *machine) extend() {
+	s := m.anySub()
+	rs := m.receipts(s)
+	d := drawSpell(m.T)
+	m.do("extend", func(store subscriptions.Store) error { return store.Extend(ctx, s.ref, rs, d) })
+	s.extended(m, rs, d)
+}
+
+func (m *machine) nack() {
+	s := m.anySub()
+	r := subscriptions.NackRequest{Ref: s.ref, Rules: s.rules, Jitter: drawJitter(m.T)}
+	rs := m.receipts(s)
+	for _, receipt := range rs {
+		wait := time.Duration(rapid.SampledFrom([]int64{0, 0, 1, 3000, 12_000}).Draw(m.T, "at least")) * time.Millisecond
+		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: receipt, AtLeast: wait})
+	}
+	m.do("nack", func(store subscriptions.Store) error { return store.Nack(ctx, r) })
+	s.ended(m, rs, false)
+}
+
+func (m *machine) release() {
+	s := m.anySub()
+	rs := m.receipts(s)
+	m.do("release", func(store subscriptions.Store) error { return store.Release(ctx, s.ref, rs) })
+	s.ended(m, rs, true)
+}
+
+func (m *machine) sweep() {
+	s := m.anySub()
+	m.sweepOne(s, rapid.SampledFrom([]int{10, 1, 3}).Draw(m.T, "max"))
+}
+
+func (m *machine) sweepOne(s *modelSub, limit int) {
+	r := subscriptions.SweepRequest{Ref: s.ref, Rules: s.rules, Max: limit, Hold: 5 * time.Second, Jitter: drawJitter(m.T)}
+	result := must(m, "sweep", func(store subscriptions.Store) (subscriptions.SweepResult, error) {
+		return store.Sweep(ctx, r)
+	})
+	s.swept(m, r, result)
+}
+
+// move does some of the steps that take dead messages to their topic, for what sweeps have found lately or long ago.
+func (m *machine) move() {
+	s := m.anySub()
+	if len(s.dead) == 0 {
+		m.Skip("nothing died")
+	}
+	back := rapid.IntRange(1, min(len(s.dead), 6)).Draw(m.T, "back")
+	dead := s.dead[len(s.dead)-back:]
+	dead = dead[:rapid.IntRange(1, len(dead)).Draw(m.T, "dead")]
+	for i, step := range []func(*modelSub, []subscriptions.Delivery){m.appendDead, m.settleDead, m.forgetDead} {
+		// Each has its turn or not: crashes, and others who do the same, are all possible.
+		if rapid.IntRange(0, 4).Draw(m.T, "step") != i {
+			step(s, dead)
+		}
+	}
+}
+
+func (m *machine) appendDead(s *modelSub, dead []subscriptions.Delivery) {
+	t := m.topics[1]
+	msgs := make([]subscriptions.Message, len(dead))
+	for i, d := range dead {
+		msgs[i] = d.Message
+	}
+	m.do("append dead", func(store subscriptions.Store) error {
+		return store.AppendDead(ctx, t.ref, s.ref.Subscription, msgs, keep)
+	})
+	for _, msg := range msgs {
+		if key := (takenKey{s.ref.Subscription, msg.ID}); !t.taken[key] {
+			t.taken[key] = true
+			t.n++
+		}
+	}
+}
+
+func (m *machine) settleDead(s *modelSub, dead []subscriptions.Delivery) {
+	rs := receipts(dead)
+	m.do("settle dead", func(store subscriptions.Store) error { return store.SettleDead(ctx, s.ref, rs) })
+	s.gone(rs)
+}
+
+func (m *machine) forgetDead(s *modelSub, dead []subscriptions.Delivery) {
+	t := m.topics[1]
+	ids := make([]subscriptions.MessageID, len(dead))
+	for i, d := range dead {
+		ids[i] = d.Message.ID
+		delete(t.taken, takenKey{s.ref.Subscription, d.Message.ID})
+	}
+	m.do("forget dead", func(store subscriptions.Store) error {
+		return store.ForgetDead(ctx, t.ref.UID, s.ref.Subscription, ids)
+	})
+}
+
+// revise changes the rules, as a PATCH does.
+func (m *machine) revise() {
+	s := m.anySub()
+	s.rules = drawRules(m.T)
+	s.ref.Revision += rapid.Int64Range(0, 2).Draw(m.T, "by")
+	m.do("revise", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
+}
+
+func (m *machine) reattach() {
+	s := m.anySub()
+	if s.topic.closed {
+		m.refused("attach again", subscriptions.ErrGone, func(store subscriptions.Store) error {
+			return store.Attach(ctx, s.ref, s.name)
+		})
+		return
+	}
+	s.ref.Revision += rapid.Int64Range(0, 2).Draw(m.T, "by")
+	m.do("attach again", func(store subscriptions.Store) error { return store.Attach(ctx, s.ref, s.name) })
+}
+
+func (m *machine) stale() {
+	s := m.anySub()
+	rs := m.receipts(s)
+	ref := s.ref
+	ref.Revision--
+	m.refused("stale ack", subscriptions.ErrStale, func(store subscriptions.Store) error {
+		return store.Acknowledge(ctx, ref, rs)
+	})
+	m.refused("stale lease", subscriptions.ErrStale, func(store subscriptions.Store) error {
+		_, err := store.Lease(ctx, subscriptions.LeaseRequest{Ref: ref, Rules: s.rules, Max: 10, MaxBytes: 100, Deadline: deadline})
+		return err
+	})
+}
+
+func (m *machine) attachAny() {
+	if len(m.subs) >= 4 {
+		m.Skip("enough is attached")
+	}
+	m.attach(m.anyTopic())
+}
+
+func (m *machine) dropAny() {
+	if rapid.IntRange(0, 3).Draw(m.T, "really") < 3 {
+		m.Skip("rarely")
+	}
+	m.drop(m.anySub())
+}
+
+// closeAny closes a topic for good and goes on with another in its place.
+func (m *machine) closeAny() {
+	if rapid.IntRange(0, 7).Draw(m.T, "really") < 7 {
+		m.Skip("rarely")
+	}
+	i := rapid.IntRange(0, 1).Draw(m.T, "topic")
+	t := m.topics[i]
+	m.do("close", func(s subscriptions.Store) error { return s.CloseTopic(ctx, t.ref.UID) })
+	t.closed = true
+	m.refused("publish", subscriptions.ErrGone, func(s subscriptions.Store) error {
+		_, err := s.Publish(ctx, t.ref, letters("late"))
+		return err
+	})
+	m.refused("append dead", subscriptions.ErrGone, func(s subscriptions.Store) error {
+		return s.AppendDead(ctx, t.ref, "source", letters("late"), keep)
+	})
+	m.refused("open", subscriptions.ErrGone, func(s subscriptions.Store) error { return s.OpenTopic(ctx, t.ref) })
+	m.open(i)
+}

@@ -1,0 +1,182 @@
+package storagetest
+
+import (
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// The model knows less than a store: not when a message will come, but what may never happen to one.
+
+type modelTopic struct {
+	ref    subscriptions.TopicRef
+	closed bool
+	n      int64 // messages ever
+	last   subscriptions.MessageID
+	taken  map[takenKey]bool
+}
+
+type takenKey struct {
+	source string
+	id     subscriptions.MessageID
+}
+
+// published checks that ids count up.
+func (t *modelTopic) published(m *machine, ids []subscriptions.MessageID) {
+	for _, id := range ids {
+		t.n++
+		if id.N() != t.n || id.Compare(t.last) <= 0 || id.Milli < m.now() {
+			m.Fatalf("the %d-th message got the id %s, after %s", t.n, id, t.last)
+		}
+		t.last = id
+	}
+}
+
+type modelSub struct {
+	topic    *modelTopic
+	ref      subscriptions.Ref
+	name     subscriptions.SubscriptionName
+	rules    subscriptions.Rules
+	from     int64 // how many messages the topic had when it was attached
+	messages map[subscriptions.MessageID]*modelMessage
+	handed   []subscriptions.Receipt
+	dead     []subscriptions.Delivery
+}
+
+// modelMessage is what a subscription knows of a message.
+type modelMessage struct {
+	number, released int64
+	until            int64 // of its lease; 0 when that was ended
+	gone             bool
+	unsure           bool // about released
+}
+
+// checkStats checks that every message is in exactly one place.
+func (s *modelSub) checkStats(m *machine, got subscriptions.Stats) {
+	m.Helper()
+	sum := got.Undelivered + got.Outstanding + got.Acked + got.Dropped + got.Lost + got.DeadLettered
+	if published := s.topic.n - s.from; sum != published {
+		m.Fatalf("of %d messages %d are accounted for: %+v", published, sum, got)
+	}
+	unacked := got.Undelivered + got.Outstanding
+	switch {
+	case got.Dead > got.Outstanding, got.Undelivered < 0, got.Lost > 0:
+		m.Fatalf("stats make no sense: %+v", got)
+	case unacked > got.Bytes, unacked == 0 && (got.Bytes != 0 || got.OldestAge != 0):
+		m.Fatalf("bytes or age make no sense: %+v", got)
+	}
+	for i, side := range m.sides {
+		if held := side.LogLength(s.ref.Topic); int64(held) < unacked {
+			m.Fatalf("log %d holds %d messages, %d are unacked", i, held, unacked)
+		}
+	}
+}
+
+// leased checks what a lease brought.
+func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscriptions.LeaseResult) {
+	m.Helper()
+	bytes, fresh := 0, 0
+	var last subscriptions.Delivery
+	for i, d := range got.Deliveries {
+		msg := s.delivered(m, r, d)
+		again := d.Number > 1
+		if !again {
+			fresh++
+		}
+		if i > 0 && ((last.Number > 1) == again && d.Message.ID.Compare(last.Message.ID) <= 0 || last.Number == 1 && again) {
+			m.Fatalf("%s came after %s", d.Message.ID, last.Message.ID)
+		}
+		msg.until = m.now() + int64(r.Deadline/time.Millisecond)
+		bytes += d.Message.Size()
+		s.handed = append(s.handed, d.Receipt())
+		last = d
+	}
+	switch count := len(got.Deliveries); {
+	case count > r.Max, count > 1 && bytes > r.MaxBytes:
+		m.Fatalf("%d messages of %d bytes were leased", count, bytes)
+	case fresh > 0 && m.stats(s).Outstanding > int64(r.Rules.Outstanding):
+		m.Fatalf("%d new messages were leased beyond the bound", fresh)
+	}
+}
+
+// delivered checks one message of a lease.
+func (s *modelSub) delivered(m *machine, r subscriptions.LeaseRequest, d subscriptions.Delivery) *modelMessage {
+	m.Helper()
+	id := d.Message.ID
+	msg := s.messages[id]
+	if msg == nil {
+		msg = &modelMessage{}
+		s.messages[id] = msg
+	}
+	msg.number++
+	switch {
+	case id.N() <= s.from || id.N() > s.topic.n:
+		m.Fatalf("%s was not published to this subscription", id)
+	case msg.gone:
+		m.Fatalf("%s was leased after it was settled", id)
+	case msg.until > m.latest:
+		m.Fatalf("%s was leased twice at once", id)
+	case d.Number != msg.number || d.Attempt != int(msg.number-msg.released) && !msg.unsure:
+		m.Fatalf("delivery %d, attempt %d of %s, want %d and %d", d.Number, d.Attempt, id, msg.number, msg.number-msg.released)
+	case r.Rules.MaxAttempts > 0 && d.Attempt > r.Rules.MaxAttempts:
+		m.Fatalf("attempt %d of %s, with %d allowed", d.Attempt, id, r.Rules.MaxAttempts)
+	case m.now()-id.Milli > r.Rules.Retention.Milliseconds():
+		m.Fatalf("%s outlived the retention", id)
+	}
+	return msg
+}
+
+// swept checks what a sweep found.
+func (s *modelSub) swept(m *machine, r subscriptions.SweepRequest, got subscriptions.SweepResult) {
+	m.Helper()
+	if len(got.Dead) > r.Max {
+		m.Fatalf("%d dead messages were taken, want at most %d", len(got.Dead), r.Max)
+	}
+	for _, d := range got.Dead {
+		msg := s.messages[d.Message.ID]
+		if msg == nil || msg.gone || d.Number != msg.number || r.Rules.MaxAttempts == 0 || d.Attempt < r.Rules.MaxAttempts {
+			m.Fatalf("%s is not dead after attempt %d of %d", d.Message.ID, d.Attempt, r.Rules.MaxAttempts)
+		}
+		if msg.until > m.latest {
+			m.Fatalf("%s died under its lease", d.Message.ID)
+		}
+	}
+	s.dead = append(s.dead, got.Dead...)
+}
+
+// current calls fn with the messages of those receipts whose leases hold. Whether one does is unsure when it had run out
+// before the clock went back: a step may have seen that or not. Then the model no longer knows the message's attempts.
+func (s *modelSub) current(m *machine, rs []subscriptions.Receipt, fn func(msg *modelMessage, sure bool)) {
+	for _, r := range rs {
+		if msg := s.messages[r.ID]; !msg.gone && msg.number == r.Number && msg.until > m.now() {
+			sure := msg.until > m.latest
+			msg.unsure = msg.unsure || !sure
+			fn(msg, sure)
+		}
+	}
+}
+
+func (s *modelSub) extended(m *machine, rs []subscriptions.Receipt, d time.Duration) {
+	s.current(m, rs, func(msg *modelMessage, sure bool) {
+		if sure {
+			msg.until = m.now() + d.Milliseconds()
+		} else {
+			msg.until = 0
+		}
+	})
+}
+
+func (s *modelSub) ended(m *machine, rs []subscriptions.Receipt, released bool) {
+	s.current(m, rs, func(msg *modelMessage, _ bool) {
+		msg.until = 0
+		if released {
+			msg.released++
+		}
+	})
+}
+
+func (s *modelSub) gone(rs []subscriptions.Receipt) {
+	for _, r := range rs {
+		s.messages[r.ID].gone = true
+	}
+}
