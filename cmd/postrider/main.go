@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/spf13/cobra"
 )
 
 func main() { os.Exit(run()) }
@@ -45,10 +47,30 @@ func execute(ctx context.Context, p process, args []string) int {
 		return end.status()
 	}
 	fmt.Fprintf(p.err, "postrider: %v\n", err)
-	if errors.As(err, new(usageError)) {
-		return exitUsage
+	if errors.As(err, new(runError)) && !errors.As(err, new(usageError)) {
+		return exitFailure
 	}
-	return exitFailure
+	return exitUsage
+}
+
+// runError is an error of a command that began to run. All others are cobra's, about the command line.
+type runError struct{ error }
+
+func (e runError) Unwrap() error { return e.error }
+
+// markRunErrors lets a command and those below it return runErrors.
+func markRunErrors(c *cobra.Command) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if err := run(c, args); err != nil {
+				return runError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		markRunErrors(sub)
+	}
 }
 
 // usageError is a mistake in how the program was called or configured.

@@ -30,6 +30,7 @@ func newRoot(p process) *cobra.Command {
 		newTopics(p), newSubscriptions(p), newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
 		newVersion(p),
 	)
+	markRunErrors(root)
 	return root
 }
 
