@@ -166,7 +166,7 @@ type ClientInterface interface {
 
 	// CreateSubscriptionWithBody Create a subscription
 	//
-	// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+	// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 	// project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
@@ -180,7 +180,7 @@ type ClientInterface interface {
 
 	// CreateSubscription Create a subscription
 	//
-	// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+	// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 	// project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
@@ -376,7 +376,7 @@ type ClientInterface interface {
 
 	// CreateTopicWithBody Create a topic
 	//
-	// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
 	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -389,7 +389,7 @@ type ClientInterface interface {
 
 	// CreateTopic Create a topic
 	//
-	// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
 	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -589,7 +589,7 @@ func (c *Client) UpdateSubscription(ctx context.Context, project ProjectID, subs
 
 // CreateSubscriptionWithBody Create a subscription
 //
-// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 // project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
@@ -613,7 +613,7 @@ func (c *Client) CreateSubscriptionWithBody(ctx context.Context, project Project
 
 // CreateSubscription Create a subscription
 //
-// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 // project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
@@ -969,7 +969,7 @@ func (c *Client) UpdateTopic(ctx context.Context, project ProjectID, topic Topic
 
 // CreateTopicWithBody Create a topic
 //
-// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
 // Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -992,7 +992,7 @@ func (c *Client) CreateTopicWithBody(ctx context.Context, project ProjectID, top
 
 // CreateTopic Create a topic
 //
-// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
 // Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -2221,7 +2221,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSubscriptionWithBodyWithResponse Create a subscription
 	//
-	// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+	// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 	// project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
@@ -2235,7 +2235,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSubscriptionWithResponse Create a subscription
 	//
-	// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+	// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 	// project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
@@ -2437,7 +2437,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTopicWithBodyWithResponse Create a topic
 	//
-	// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
 	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -2450,7 +2450,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTopicWithResponse Create a topic
 	//
-	// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
 	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -3189,7 +3189,7 @@ func (c *ClientWithResponses) UpdateSubscriptionWithResponse(ctx context.Context
 
 // CreateSubscriptionWithBodyWithResponse Create a subscription
 //
-// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 // project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
@@ -3209,7 +3209,7 @@ func (c *ClientWithResponses) CreateSubscriptionWithBodyWithResponse(ctx context
 
 // CreateSubscriptionWithResponse Create a subscription
 //
-// The name comes from the path; one in the body is ignored. `topic` is required and may belong to another
+// The name comes from the path; one in the body must be the same. `topic` is required and may belong to another
 // project. Only messages published after this answer are sure to be delivered. Without a push endpoint the
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
@@ -3507,7 +3507,7 @@ func (c *ClientWithResponses) UpdateTopicWithResponse(ctx context.Context, proje
 
 // CreateTopicWithBodyWithResponse Create a topic
 //
-// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
 // Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
@@ -3526,7 +3526,7 @@ func (c *ClientWithResponses) CreateTopicWithBodyWithResponse(ctx context.Contex
 
 // CreateTopicWithResponse Create a topic
 //
-// The name comes from the path; one in the body is ignored. The topic's id is 3 to 255 letters, digits and
+// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
 // Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
