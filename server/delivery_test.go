@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"postrider/subscriptions"
 )
 
 // inBubble runs a test against a running server whose time is the bubble's.
@@ -45,17 +47,19 @@ func TestPullWaits(t *testing.T) {
 		if got, after := s.waited(subPath); len(got) != 0 || after < 10*time.Second || after > 90*time.Second {
 			t.Errorf("without messages a pull answered %v after %v", got, after)
 		}
-		published := make(chan time.Time, 1)
+		published := make(chan error, 1)
 		go func() {
 			time.Sleep(3 * time.Second)
-			s.publish("message")
-			published <- time.Now()
+			_, err := s.service.Publish(t.Context(), subscriptions.TopicName{Project: "p", ID: "orders"}, []subscriptions.Message{{Data: []byte("hi")}})
+			published <- err
 		}()
 		got, after := s.waited(subPath)
 		if len(got) != 1 || after != 3*time.Second {
 			t.Errorf("a message published after 3 s: got %v after %v", got, after)
 		}
-		<-published
+		if err := <-published; err != nil {
+			t.Error(err)
+		}
 	})
 }
 

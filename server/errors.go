@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -40,7 +41,6 @@ type refusal struct {
 }
 
 func (e *refusal) Error() string { return e.err.Error() }
-func (e *refusal) Unwrap() error { return e.err }
 
 // explain finds what to tell of an error. What is none of ours is told by its code alone.
 func explain(ctx context.Context, err error) (status int, e *subscriptions.Error) {
@@ -63,11 +63,13 @@ func explain(ctx context.Context, err error) (status int, e *subscriptions.Error
 
 // fail answers with an error. It is the one writer of errors.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if begun(w) {
+		// The error is that the rest of an answer cannot follow: its reader has gone, and net/http closes the connection.
+		h.log.DebugContext(r.Context(), "an answer broke off", "path", r.URL.Path, "error", err)
+		return
+	}
 	status, e := explain(r.Context(), err)
 	h.logFailure(r, e.Code, err)
-	if begun(w) {
-		return // half of another answer is out, and the error is that the rest cannot follow
-	}
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
 	}
@@ -131,18 +133,13 @@ func (h *handler) bodyTooLarge(w http.ResponseWriter, r *http.Request) {
 // parameterError answers that a parameter of the query or path cannot be read. The generated text has words that say nothing
 // to a caller.
 func (h *handler) parameterError(w http.ResponseWriter, r *http.Request, err error) {
+	told := "a parameter cannot be read"
 	var malformed *api.InvalidParamFormatError
-	var problem *wire.Error
-	switch {
-	case errors.As(err, &problem) && errors.As(err, &malformed):
-		err = subscriptions.Errorf(subscriptions.InvalidArgument, "%s: %s", malformed.ParamName, problem.Problem)
-	case errors.As(err, &malformed):
+	if errors.As(err, &malformed) {
 		given := strings.Join(r.URL.Query()[malformed.ParamName], ",")
-		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "%s: %q cannot be read", malformed.ParamName, clip(given))
-	default:
-		err = subscriptions.WrapError(err, subscriptions.InvalidArgument, "a parameter cannot be read")
+		told = fmt.Sprintf("%s: %q cannot be read", malformed.ParamName, clip(given))
 	}
-	h.fail(w, r, err)
+	h.fail(w, r, subscriptions.WrapError(err, subscriptions.InvalidArgument, "%s", told))
 }
 
 func (h *handler) notFound(w http.ResponseWriter, r *http.Request) {

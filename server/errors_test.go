@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"postrider/server"
@@ -134,6 +136,44 @@ func TestTooLargeWithoutLength(t *testing.T) {
 	}
 }
 
+// What a caller sent comes back in messages, but not at any length.
+func TestLongMessage(t *testing.T) {
+	t.Parallel()
+	s := newREST(t)
+	name := strings.Repeat("é", 100_000)
+	for _, answer := range []answer{
+		s.do("PUT "+topicPath, encode(fields{name: 1})),
+		s.do("GET /" + name),
+		s.do("GET p/topics?pageSize=" + name),
+		s.do("GET p/topics?pageToken=" + name),
+		s.doWith("Host: "+name, "GET p/topics"),
+	} {
+		if told := answer.failure(); len(answer.body) > 4000 {
+			t.Errorf("%.20s: an answer of %d bytes: %.200s", answer.request, len(answer.body), told["message"])
+		}
+	}
+}
+
+// A body that ends before it should is the caller's fault, if there is still a caller.
+func TestBodyEndsEarly(t *testing.T) {
+	t.Parallel()
+	s := newREST(t)
+	r := httptest.NewRequest("PUT", "http://localhost/v1/projects/"+topicPath, iotest.ErrReader(io.ErrUnexpectedEOF))
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	answer{t, "PUT", w.Code, w.Header(), w.Body.String()}.invalid("ended early")
+}
+
+// What fails because the caller has gone is no internal error.
+func TestCallerHasGone(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	h := server.New(failing{fail: func() error { leave(); return ctx.Err() }}, server.Options{})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/projects/p/topics/orders", nil).WithContext(ctx))
+	answer{t, "GET", w.Code, w.Header(), w.Body.String()}.fails(499, "CANCELLED")
+}
+
 // failing is a backend whose GetTopic fails, or worse.
 type failing struct {
 	server.Backend
@@ -188,13 +228,52 @@ func TestPanic(t *testing.T) {
 	if strings.Contains(answer.body, "secret") || !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "errors_test.go") {
 		t.Errorf("answered %s, logged %s", answer.body, &log)
 	}
-	defer func() {
-		if recover() != http.ErrAbortHandler {
-			t.Error("an abort was not passed on")
+}
+
+// bomb is a response that blows up once its header is out.
+type bomb struct{ *httptest.ResponseRecorder }
+
+func (bomb) Write([]byte) (int, error) { panic("secret") }
+
+// Where half an answer is out, the connection is broken off, so that nobody takes it for whole.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fail func() error
+		w    http.ResponseWriter
+	}{
+		"an abort on purpose":       {func() error { panic(http.ErrAbortHandler) }, httptest.NewRecorder()},
+		"a panic in half an answer": {func() error { return nil }, bomb{httptest.NewRecorder()}},
+	} {
+		func() {
+			defer func() {
+				if v := recover(); v != http.ErrAbortHandler {
+					t.Errorf("%s: %v was passed on", name, v)
+				}
+			}()
+			server.New(failing{fail: c.fail}, server.Options{}).ServeHTTP(c.w, httptest.NewRequest("GET", "http://localhost/v1/projects/p/topics/orders", nil))
+		}()
+	}
+}
+
+// gone is a client that takes the header of an answer and no more.
+type gone struct{ *httptest.ResponseRecorder }
+
+func (gone) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// An answer that cannot be written is nobody's failure, and no second answer follows it.
+func TestBrokenAnswer(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := newREST(t)
+	h := server.New(s.service, server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for request, status := range map[string]int{"/v1/projects/p/topics": 200, "/v1/projects/p/topics/missing": 404} {
+		w := gone{httptest.NewRecorder()}
+		h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+request, nil))
+		if w.Code != status || log.Len() > 0 {
+			t.Errorf("%s: status %d, logged %s", request, w.Code, &log)
 		}
-	}()
-	s.handler = server.New(failing{fail: func() error { panic(http.ErrAbortHandler) }}, server.Options{})
-	s.do("GET p/topics/orders")
+	}
 }
 
 // The request log holds no query, where keys and tokens are.

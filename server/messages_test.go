@@ -127,7 +127,7 @@ func TestClientGoesAway(t *testing.T) {
 		<-backend.arrived
 		leave()
 	}()
-	if answer, err := http.DefaultClient.Do(r); err == nil {
+	if answer, err := over.Client().Do(r); err == nil {
 		answer.Body.Close()
 		t.Fatalf("got an answer: %s", answer.Status)
 	}

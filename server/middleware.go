@@ -39,10 +39,11 @@ func (h *handler) recovered(next http.Handler) http.Handler {
 				panic(v)
 			default:
 				cause := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-				h.fail(w, r, subscriptions.WrapError(cause, subscriptions.Internal, "internal error"))
-				if begun(w) && w.(chimiddleware.WrapResponseWriter).Status() < http.StatusBadRequest {
+				if begun(w) {
+					h.logFailure(r, subscriptions.Internal, cause)
 					panic(http.ErrAbortHandler) // half an answer must not look whole
 				}
+				h.fail(w, r, subscriptions.WrapError(cause, subscriptions.Internal, "internal error"))
 			}
 		}()
 		next.ServeHTTP(w, r)

@@ -16,7 +16,6 @@ import (
 
 	"postrider/server/api"
 	"postrider/server/wire"
-	"postrider/subscriptions"
 )
 
 // The generated code decodes through one codec for the whole process. It is set before main, the only moment when no request
@@ -29,44 +28,6 @@ type Backend interface {
 	Subscriptions
 	Attachments
 	Messages
-}
-
-// Topics are the records of topics. Each method may also return UNAVAILABLE.
-type Topics interface {
-	// CreateTopic: INVALID_ARGUMENT, ALREADY_EXISTS.
-	CreateTopic(context.Context, subscriptions.Topic) (subscriptions.Topic, error)
-	// GetTopic: INVALID_ARGUMENT, NOT_FOUND.
-	GetTopic(context.Context, subscriptions.TopicName) (subscriptions.Topic, error)
-	// ListTopics: INVALID_ARGUMENT.
-	ListTopics(ctx context.Context, project string, p subscriptions.Page) (page []subscriptions.Topic, next string, err error)
-	// UpdateTopic: NOT_FOUND, INVALID_ARGUMENT.
-	UpdateTopic(ctx context.Context, change subscriptions.Topic, mask []string) (subscriptions.Topic, error)
-	// DeleteTopic: INVALID_ARGUMENT, NOT_FOUND.
-	DeleteTopic(context.Context, subscriptions.TopicName) error
-}
-
-// Subscriptions are the records of subscriptions. Each method may also return UNAVAILABLE.
-type Subscriptions interface {
-	// CreateSubscription: NOT_FOUND for the topic or the dead-letter topic, INVALID_ARGUMENT, ALREADY_EXISTS.
-	CreateSubscription(context.Context, subscriptions.Subscription) (subscriptions.Subscription, error)
-	// GetSubscription: INVALID_ARGUMENT, NOT_FOUND.
-	GetSubscription(context.Context, subscriptions.SubscriptionName) (subscriptions.Subscription, error)
-	// ListSubscriptions: INVALID_ARGUMENT.
-	ListSubscriptions(ctx context.Context, project string, p subscriptions.Page) (page []subscriptions.Subscription, next string, err error)
-	// UpdateSubscription: NOT_FOUND, INVALID_ARGUMENT.
-	UpdateSubscription(ctx context.Context, change subscriptions.Subscription, mask []string) (subscriptions.Subscription, error)
-	// DeleteSubscription: INVALID_ARGUMENT, NOT_FOUND.
-	DeleteSubscription(context.Context, subscriptions.SubscriptionName) error
-}
-
-// Attachments are where subscriptions get messages from and where they send them. Each method may also return UNAVAILABLE.
-type Attachments interface {
-	// ListTopicSubscriptions: NOT_FOUND, INVALID_ARGUMENT.
-	ListTopicSubscriptions(ctx context.Context, name subscriptions.TopicName, p subscriptions.Page) (page []subscriptions.SubscriptionName, next string, err error)
-	// ModifyPushConfig: NOT_FOUND, INVALID_ARGUMENT.
-	ModifyPushConfig(ctx context.Context, name subscriptions.SubscriptionName, push *subscriptions.PushConfig, attributes map[string]string) error
-	// DetachSubscription: INVALID_ARGUMENT, NOT_FOUND.
-	DetachSubscription(context.Context, subscriptions.SubscriptionName) error
 }
 
 // Options of a server. The zero value is for use on loopback.
@@ -117,7 +78,7 @@ func New(backend Backend, o Options) http.Handler {
 	r := chi.NewRouter()
 	r.NotFound(h.notFound)
 	r.MethodNotAllowed(h.methodNotAllowed(r))
-	// HEAD comes before the guards' answers and the routes: it is GET without the body.
+	// From the outside in. The last one routes a HEAD as the GET that it is, without the body.
 	r.Use(h.logged, h.recovered, h.knownHost(o.Hosts), h.sameOrigin(), h.boundBody, chimiddleware.GetHead)
 	h.routeUnserved(r)
 	strict := api.NewStrictHandlerWithOptions(h, []api.StrictMiddlewareFunc{encoded}, api.StrictHTTPServerOptions{

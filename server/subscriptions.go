@@ -7,6 +7,30 @@ import (
 	"postrider/subscriptions"
 )
 
+// Subscriptions are the records of subscriptions. Each method may also return UNAVAILABLE.
+type Subscriptions interface {
+	// CreateSubscription: NOT_FOUND for the topic or the dead-letter topic, INVALID_ARGUMENT, ALREADY_EXISTS.
+	CreateSubscription(context.Context, subscriptions.Subscription) (subscriptions.Subscription, error)
+	// GetSubscription: INVALID_ARGUMENT, NOT_FOUND.
+	GetSubscription(context.Context, subscriptions.SubscriptionName) (subscriptions.Subscription, error)
+	// ListSubscriptions: INVALID_ARGUMENT.
+	ListSubscriptions(ctx context.Context, project string, p subscriptions.Page) (page []subscriptions.Subscription, next string, err error)
+	// UpdateSubscription: NOT_FOUND, INVALID_ARGUMENT.
+	UpdateSubscription(ctx context.Context, change subscriptions.Subscription, mask []string) (subscriptions.Subscription, error)
+	// DeleteSubscription: INVALID_ARGUMENT, NOT_FOUND.
+	DeleteSubscription(context.Context, subscriptions.SubscriptionName) error
+}
+
+// Attachments are where subscriptions get messages from and where they send them. Each method may also return UNAVAILABLE.
+type Attachments interface {
+	// ListTopicSubscriptions: NOT_FOUND, INVALID_ARGUMENT.
+	ListTopicSubscriptions(ctx context.Context, name subscriptions.TopicName, p subscriptions.Page) (page []subscriptions.SubscriptionName, next string, err error)
+	// ModifyPushConfig: NOT_FOUND, INVALID_ARGUMENT.
+	ModifyPushConfig(ctx context.Context, name subscriptions.SubscriptionName, push *subscriptions.PushConfig, attributes map[string]string) error
+	// DetachSubscription: INVALID_ARGUMENT, NOT_FOUND.
+	DetachSubscription(context.Context, subscriptions.SubscriptionName) error
+}
+
 func subscriptionName(project api.ProjectID, id api.SubscriptionID) subscriptions.SubscriptionName {
 	return subscriptions.SubscriptionName{Project: project, ID: id}
 }

@@ -7,6 +7,20 @@ import (
 	"postrider/subscriptions"
 )
 
+// Topics are the records of topics. Each method may also return UNAVAILABLE.
+type Topics interface {
+	// CreateTopic: INVALID_ARGUMENT, ALREADY_EXISTS.
+	CreateTopic(context.Context, subscriptions.Topic) (subscriptions.Topic, error)
+	// GetTopic: INVALID_ARGUMENT, NOT_FOUND.
+	GetTopic(context.Context, subscriptions.TopicName) (subscriptions.Topic, error)
+	// ListTopics: INVALID_ARGUMENT.
+	ListTopics(ctx context.Context, project string, p subscriptions.Page) (page []subscriptions.Topic, next string, err error)
+	// UpdateTopic: NOT_FOUND, INVALID_ARGUMENT.
+	UpdateTopic(ctx context.Context, change subscriptions.Topic, mask []string) (subscriptions.Topic, error)
+	// DeleteTopic: INVALID_ARGUMENT, NOT_FOUND.
+	DeleteTopic(context.Context, subscriptions.TopicName) error
+}
+
 func topicName(project api.ProjectID, id api.TopicID) subscriptions.TopicName {
 	return subscriptions.TopicName{Project: project, ID: id}
 }
