@@ -36,6 +36,14 @@ func (s *Service) ModifyAckDeadline(ctx context.Context, name SubscriptionName, 
 	})
 }
 
+// Release gives leases back as if they had never been: for an answer that did
+// not reach its puller. It spends no attempt. Otherwise as ModifyAckDeadline.
+func (s *Service) Release(ctx context.Context, name SubscriptionName, ackIDs []string) error {
+	return s.withReceipts(ctx, name, ackIDs, nil, func(ctx context.Context, sub Subscription, rs []Receipt) error {
+		return s.store.Release(ctx, sub.Ref(), rs)
+	})
+}
+
 func (s *Service) nackRequest(sub Subscription, nacks []Nack) NackRequest {
 	return NackRequest{Ref: sub.Ref(), Rules: sub.Rules(s.outstanding), Nacks: nacks, Jitter: jitter()}
 }

@@ -2,7 +2,6 @@ package subscriptions
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -83,22 +82,31 @@ func (s *Service) pullWaiting(ctx context.Context, w *Waiter, name SubscriptionN
 
 // pullNow leases what there is, in as many steps as limit needs.
 func (s *Service) pullNow(ctx context.Context, name SubscriptionName, limit int) ([]Received, Subscription, error) {
-	var all []Received
+	var all []Delivery
+	var holder Subscription // of what is leased
 	size := 0
 	for {
 		res, sub, err := s.lease(ctx, name, limit-len(all))
+		switch {
+		case len(all) == 0:
+			holder = sub
+		case ctx.Err() != nil:
+			return nil, sub, firstError(s.release(ctx, holder, all), canceled(ctx))
+		case sub.UID != holder.UID:
+			// Made anew meanwhile: what this step leased is for the next call.
+			return received(holder, all), holder, s.release(ctx, sub, res.Deliveries)
+		case err != nil: // what is leased already goes to the caller
+			return received(holder, all), holder, nil
+		}
 		if err != nil {
-			if len(all) > 0 { // what is leased already goes to the caller
-				return all, sub, nil
-			}
 			return nil, sub, err
 		}
 		for _, d := range res.Deliveries {
 			size += d.Message.Size()
 		}
-		all = slices.Concat(all, received(sub, res.Deliveries))
+		all = append(all, res.Deliveries...)
 		if !res.More || len(all) >= min(limit, MaxPullMessages) || size >= maxPullBytes/2 {
-			return all, sub, nil
+			return received(holder, all), holder, nil
 		}
 	}
 }

@@ -391,3 +391,66 @@ func TestListsPage(t *testing.T) {
 		w.wantCode(err, subscriptions.InvalidArgument)
 	})
 }
+
+func TestAMaskedSubFieldLeavesTheRestOfThePolicy(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.topic("dead")
+		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) {
+			s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 9}
+			s.Retry = &subscriptions.RetryPolicy{Minimum: time.Second, Maximum: 20 * time.Second}
+		})
+		sub, err := w.UpdateSubscription(w.ctx, subscriptions.Subscription{Name: subName("billing")},
+			[]string{"dead_letter_policy.max_delivery_attempts", "retryPolicy.minimumBackoff"})
+		w.must(err)
+		w.want(*sub.DeadLetter, subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 5})
+		w.want(*sub.Retry, subscriptions.RetryPolicy{Minimum: 10 * time.Second, Maximum: 20 * time.Second})
+		sub, err = w.UpdateSubscription(w.ctx, subscriptions.Subscription{Name: subName("billing")}, []string{"deadLetterPolicy", "retryPolicy"})
+		w.must(err)
+		w.want(sub.DeadLetter == nil && sub.Retry == nil, true)
+	})
+}
+
+// leaver is a store whose caller goes away during the second lease.
+type leaver struct {
+	subscriptions.Store
+	leave  context.CancelFunc
+	leases int
+}
+
+func (l *leaver) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
+	if l.leases++; l.leases == 2 {
+		l.leave()
+	}
+	r.Max = min(r.Max, 2) // so that the pull needs another step
+	return l.Store.Lease(ctx, r)
+}
+
+func TestAPullerWhoGoesBetweenTwoStepsSpendsNoAttempt(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.topic("dead")
+		w.subscribe("orders", "billing", deadLetterTo("dead"))
+		w.publish("orders", "a", "b", "c")
+		ctx, leave := context.WithCancel(w.ctx)
+		s := subscriptions.NewService(&leaver{Store: w.store, leave: leave}, subscriptions.Options{})
+		_, err := s.Pull(ctx, subName("billing"), 10, true)
+		w.wantCode(err, subscriptions.Canceled)
+		got := w.pull("billing")
+		w.want(texts(got), "[a b c]")
+		for _, r := range got {
+			w.want(r.Attempt, 1)
+		}
+	})
+}
+
+func TestAReleasedAnswerSpendsNoAttempt(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.topic("dead")
+		w.subscribe("orders", "billing", deadLetterTo("dead"))
+		w.publish("orders", "a")
+		w.must(w.Release(w.ctx, subName("billing"), ackIDs(w.pull("billing"))))
+		w.want(w.pull("billing")[0].Attempt, 1)
+	})
+}

@@ -45,11 +45,7 @@ func (s *Subscription) applyPushMask(change Subscription, fields map[string]bool
 // the attribute that says in which version messages came, as Google's does.
 func (s *Subscription) setPush(push *PushConfig, attributes map[string]string) {
 	was := s.Push != nil
-	s.Push, s.PushAttributes = nil, maps.Clone(attributes)
-	if push != nil {
-		p := *push
-		s.Push = &p
-	}
+	s.Push, s.PushAttributes = clone(push), maps.Clone(attributes)
 	if (was || s.Push != nil) && len(s.PushAttributes) == 0 {
 		s.PushAttributes = map[string]string{"x-goog-version": "v1"}
 	}
@@ -57,26 +53,20 @@ func (s *Subscription) setPush(push *PushConfig, attributes map[string]string) {
 
 func (s *Subscription) applyDeadLetterMask(change Subscription, fields map[string]bool) error {
 	topic, attempts := fields["deadLetterPolicy.deadLetterTopic"], fields["deadLetterPolicy.maxDeliveryAttempts"]
-	if !fields["deadLetterPolicy"] && !topic && !attempts {
+	if fields["deadLetterPolicy"] {
+		s.DeadLetter = clone(change.DeadLetter)
 		return nil
 	}
-	if fields["deadLetterPolicy"] || change.DeadLetter == nil {
-		s.DeadLetter = nil
-		if change.DeadLetter != nil {
-			p := *change.DeadLetter
-			s.DeadLetter = &p
-		}
+	if !topic && !attempts {
 		return nil
 	}
-	p := DeadLetterPolicy{}
-	if s.DeadLetter != nil {
-		p = *s.DeadLetter
-	}
+	// A field that the change leaves out goes back to its default.
+	p, from := orZero(s.DeadLetter), orZero(change.DeadLetter)
 	if topic {
-		p.Topic = change.DeadLetter.Topic
+		p.Topic = from.Topic
 	}
 	if attempts {
-		p.MaxAttempts = change.DeadLetter.MaxAttempts
+		p.MaxAttempts = from.MaxAttempts
 	}
 	if p.Topic == (TopicName{}) {
 		return Errorf(InvalidArgument, "deadLetterPolicy.deadLetterTopic: a dead-letter policy needs a topic")
@@ -87,26 +77,41 @@ func (s *Subscription) applyDeadLetterMask(change Subscription, fields map[strin
 
 func (s *Subscription) applyRetryMask(change Subscription, fields map[string]bool) {
 	lower, upper := fields["retryPolicy.minimumBackoff"], fields["retryPolicy.maximumBackoff"]
-	if !fields["retryPolicy"] && !lower && !upper {
+	if fields["retryPolicy"] {
+		s.Retry = clone(change.Retry)
 		return
 	}
-	if fields["retryPolicy"] || change.Retry == nil {
-		s.Retry = nil
-		if change.Retry != nil {
-			p := *change.Retry
-			s.Retry = &p
-		}
+	if !lower && !upper {
 		return
 	}
-	p := *NewRetryPolicy(nil, nil)
+	p, from := *NewRetryPolicy(nil, nil), *NewRetryPolicy(nil, nil)
 	if s.Retry != nil {
 		p = *s.Retry
 	}
+	if change.Retry != nil {
+		from = *change.Retry
+	}
 	if lower {
-		p.Minimum = change.Retry.Minimum
+		p.Minimum = from.Minimum
 	}
 	if upper {
-		p.Maximum = change.Retry.Maximum
+		p.Maximum = from.Maximum
 	}
 	s.Retry = &p
+}
+
+// clone copies what p points to; nil stays nil.
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+func orZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }
