@@ -16,9 +16,9 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 		result.Dead = st.takeDead(s.now, r)
 		st.slot.trim(s.now)
 
-		result.More = st.dead.count(s.now) > 0 || st.ranOut(s.now)
+		result.More = st.dead.count(s.now) > 0 || st.ranOut(s.now) || st.anyOld(s.now, r.Rules)
 		result.NextDue = st.nextSweep(s.now)
-		result.Unused = time.Duration(s.now-st.used) * time.Millisecond
+		result.Unused = until(st.used, s.now)
 	})
 	return result, err
 }
@@ -26,12 +26,17 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 // dropOld drops what outlived the retention, ahead of the cursor and outstanding.
 func (st *state) dropOld(now int64, r subscriptions.Rules) {
 	st.skipOld(now, r)
-	for _, m := range slices.Clone(st.all.items) {
-		if !outlived(m.id, now, r) {
+	for range stepMax {
+		if !st.anyOld(now, r) {
 			return
 		}
-		st.fetch(m, now, r)
+		st.fetch(st.all.items[0], now, r)
 	}
+}
+
+// anyOld tells whether something outstanding outlived the retention; the oldest comes first.
+func (st *state) anyOld(now int64, r subscriptions.Rules) bool {
+	return len(st.all.items) > 0 && outlived(st.all.items[0].id, now, r)
 }
 
 // takeDead returns dead messages that nobody is moving, and holds them. Those which the rules no longer call dead become

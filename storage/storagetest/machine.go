@@ -54,7 +54,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 }
 
 func (m *machine) rare() {
-	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny}
+	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()
 }
 
@@ -235,7 +235,8 @@ func (m *machine) finish() {
 	m.latest = m.now()
 	for _, s := range m.subs {
 		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000}
-		m.sweepOne(s, 10)
+		for m.sweepOne(s, 10) {
+		}
 		for more := true; more; {
 			result := m.leaseOne(s, subscriptions.LeaseRequest{Max: 100, MaxBytes: 1 << 20, Deadline: deadline})
 			more = result.More

@@ -26,13 +26,31 @@ func (m *machine) publish() {
 	t := m.anyTopic()
 	msgs := make([]subscriptions.Message, rapid.SampledFrom([]int{1, 2, 5, 10}).Draw(m.T, "messages"))
 	for i := range msgs {
-		m.sent++
-		msgs[i] = subscriptions.Message{Data: fmt.Appendf(nil, "%*d", rapid.IntRange(1, 20).Draw(m.T, "size"), m.sent)}
+		msgs[i].Data = m.text(rapid.IntRange(1, 20).Draw(m.T, "size"))
 		if rapid.Bool().Draw(m.T, "attributes") {
 			msgs[i].Attributes = map[string]string{"k": "v"}
 			msgs[i].OrderingKey = "key"
 		}
 	}
+	m.send(t, msgs)
+}
+
+// flood publishes more messages than a store goes through in one step.
+func (m *machine) flood() {
+	msgs := make([]subscriptions.Message, 250)
+	for i := range msgs {
+		msgs[i].Data = m.text(5)
+	}
+	m.send(m.topics[0], msgs)
+}
+
+// text makes data that no other message has.
+func (m *machine) text(size int) []byte {
+	m.sent++
+	return fmt.Appendf(nil, "%*d", size, m.sent)
+}
+
+func (m *machine) send(t *modelTopic, msgs []subscriptions.Message) {
 	ids := must(m, "publish", func(s subscriptions.Store) ([]subscriptions.MessageID, error) {
 		return s.Publish(ctx, t.ref, msgs)
 	})
@@ -42,7 +60,7 @@ func (m *machine) publish() {
 func (m *machine) lease() {
 	s := m.anySub()
 	m.leaseOne(s, subscriptions.LeaseRequest{
-		Max:      rapid.SampledFrom([]int{10, 1, 2, 3, 5, 8}).Draw(m.T, "max"),
+		Max:      rapid.SampledFrom([]int{10, 1, 2, 3, 5, 8, 300}).Draw(m.T, "max"),
 		MaxBytes: rapid.SampledFrom([]int{1 << 20, 0, 10, 30}).Draw(m.T, "max bytes"),
 		Deadline: drawSpell(m.T),
 		Use:      rapid.Bool().Draw(m.T, "use"),
@@ -70,7 +88,7 @@ func drawRules(t *rapid.T) subscriptions.Rules {
 		}).Draw(t, "retry"),
 		MaxAttempts: rapid.SampledFrom([]int{0, 1, 2, 3, 1}).Draw(t, "max attempts"),
 		Retention:   rapid.SampledFrom([]time.Duration{7 * day, 7 * day, 7 * day, 20 * time.Minute, time.Minute}).Draw(t, "retention"),
-		Outstanding: rapid.SampledFrom([]int{100, 100, 7, 3, 1}).Draw(t, "outstanding"),
+		Outstanding: rapid.SampledFrom([]int{1000, 1000, 7, 3, 1}).Draw(t, "outstanding"),
 	}
 }
 
@@ -135,12 +153,14 @@ func (m *machine) sweep() {
 	m.sweepOne(s, rapid.SampledFrom([]int{10, 1, 3}).Draw(m.T, "max"))
 }
 
-func (m *machine) sweepOne(s *modelSub, limit int) {
+// sweepOne sweeps s and tells whether there is more to do.
+func (m *machine) sweepOne(s *modelSub, limit int) (more bool) {
 	r := subscriptions.SweepRequest{Ref: s.ref, Rules: s.rules, Max: limit, Hold: 5 * time.Second, Jitter: drawJitter(m.T)}
 	result := must(m, "sweep", func(store subscriptions.Store) (subscriptions.SweepResult, error) {
 		return store.Sweep(ctx, r)
 	})
 	s.swept(m, r, result)
+	return result.More
 }
 
 // move does some of the steps that take dead messages to their topic, for what sweeps have found lately or long ago.

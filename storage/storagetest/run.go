@@ -24,6 +24,7 @@ func Run(t *testing.T, factory Factory) {
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,
+		"scale":       scaling,
 		"wake":        waking,
 	} {
 		t.Run(name, func(t *testing.T) {

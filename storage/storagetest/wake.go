@@ -29,6 +29,7 @@ var waking = []check{
 	{"records", wakeCatalog},
 	{"every watcher of this topic and no other", wakeWatchers},
 	{"no more after stop", wakeStopped},
+	{"watched before it is opened", wakeBeforeOpen},
 }
 
 func wakePublish(r *rig) {
@@ -331,4 +332,14 @@ func wakeStopped(r *rig) {
 	stopped.stop()
 	t.publish("b")
 	w.brought(published)
+}
+
+func wakeBeforeOpen(r *rig) {
+	t := &topic{r, subscriptions.TopicRef{UID: unique("t"), Revision: 1}}
+	w := r.watch(t.ref.UID)
+	r.ok(r.Store.OpenTopic(r.Context(), t.ref))
+	s := t.attach()
+	t.publish("a")
+	s.leaseOne()
+	w.brought(published, s.due(deadline))
 }
