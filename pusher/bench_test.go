@@ -126,7 +126,7 @@ func benchPushed(b *testing.B, r *receiver, data []byte, n int) spent {
 	}
 	fetch, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	manager := New(owner{service, []subscriptions.Subscription{sub}}, Options{})
+	manager := New(&ownership{Service: service, owned: []subscriptions.Subscription{sub}}, Options{})
 	r.left.Store(int64(n))
 	elapsed := clock()
 	running.Go(func() { _ = manager.Run(fetch, context.Background()) })
@@ -135,15 +135,4 @@ func benchPushed(b *testing.B, r *receiver, data []byte, n int) spent {
 	stop()
 	running.Wait()
 	return took
-}
-
-// owner is a Service that owns what it is told to.
-type owner struct {
-	*subscriptions.Service
-	owned []subscriptions.Subscription
-}
-
-func (o owner) Owned(fn func([]subscriptions.Subscription)) (stop func()) {
-	fn(o.owned)
-	return func() {}
 }

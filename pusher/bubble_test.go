@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -26,8 +27,9 @@ type bubble struct {
 	service *subscriptions.Service
 	web     *fakeWeb
 
-	stopFetch, stopWork context.CancelFunc
-	running             sync.WaitGroup
+	stopFetch, stopWork, stopService context.CancelFunc
+
+	pushing, serving sync.WaitGroup
 }
 
 const testEndpoint = "http://endpoint.example/push"
@@ -38,7 +40,7 @@ var testTopic = subscriptions.TopicName{Project: "p", ID: "topic"}
 func inBubble(t *testing.T, test func(b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{T: t, web: &fakeWeb{started: time.Now()}}
+		b := &bubble{T: t, web: &fakeWeb{started: time.Now(), answers: accept}}
 		b.store = &faultyStore{Store: memory.New(memory.Options{})}
 		b.service = subscriptions.NewService(b.store, subscriptions.Options{})
 		b.serve()
@@ -49,29 +51,37 @@ func inBubble(t *testing.T, test func(b *bubble)) {
 }
 
 func (b *bubble) serve() {
-	fetch, stopFetch := context.WithCancel(context.Background())
-	work, stopWork := context.WithCancel(context.Background())
-	b.stopFetch, b.stopWork = stopFetch, stopWork
-	manager := New(b.service, Options{Transport: b.web, Logger: slog.New(slog.NewTextHandler(b.Output(), nil))})
-	b.running.Go(func() {
-		if err := manager.Run(fetch, work); err != nil {
-			b.Errorf("Manager.Run: %v", err)
-		}
-	})
-	service, stopService := context.WithCancel(context.Background())
-	b.running.Go(func() {
+	var service context.Context
+	service, b.stopService = context.WithCancel(context.Background())
+	b.serving.Go(func() {
 		if err := b.service.Run(service); err != nil {
 			b.Errorf("Service.Run: %v", err)
 		}
 	})
-	context.AfterFunc(work, stopService)
+	b.push(b.service)
+}
+
+// push runs a Manager.
+func (b *bubble) push(backend Backend) {
+	var fetch, work context.Context
+	fetch, b.stopFetch = context.WithCancel(context.Background())
+	work, b.stopWork = context.WithCancel(context.Background())
+	manager := New(backend, Options{Transport: b.web, Logger: slog.New(slog.NewTextHandler(b.Output(), nil))})
+	b.pushing.Go(func() {
+		if err := manager.Run(fetch, work); err != nil {
+			b.Errorf("Manager.Run: %v", err)
+		}
+	})
 	synctest.Wait()
 }
 
+// stop ends what runs.
 func (b *bubble) stop() {
 	b.stopFetch()
 	b.stopWork()
-	b.running.Wait()
+	b.pushing.Wait()
+	b.stopService()
+	b.serving.Wait()
 }
 
 func (b *bubble) must(_ any, err error) {
@@ -110,7 +120,7 @@ func (b *bubble) publish(data ...string) []subscriptions.MessageID {
 	return ids
 }
 
-// settled fails unless the subscription has so many messages left.
+// left fails unless the subscription has so many messages left.
 func (b *bubble) left(name subscriptions.SubscriptionName, want int64) {
 	b.Helper()
 	stats := b.stats(name)
@@ -138,16 +148,23 @@ type hit struct {
 	request *http.Request
 }
 
+func (h hit) String() string { return fmt.Sprintf("%s to %s at %s", h.message, h.url, h.at) }
+
+// endpoint answers a POST.
+type endpoint func(h hit) (status int, err error)
+
+func accept(hit) (int, error) { return http.StatusOK, nil }
+func refuse(hit) (int, error) { return http.StatusInternalServerError, nil }
+
 // fakeWeb is every endpoint there is.
 type fakeWeb struct {
 	started time.Time
-	// answer is the endpoint; nil accepts everything at once.
-	answer func(h hit) (status int, err error)
-
-	mu   sync.Mutex
-	hits []hit
-	out  map[string]int // messages being answered
-	most map[string]int // highest of out
+	mu      sync.Mutex
+	// answers is the endpoint.
+	answers endpoint
+	hits    []hit
+	out     map[string]int // messages being answered
+	most    map[string]int // highest of out
 }
 
 func (f *fakeWeb) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -165,14 +182,23 @@ func (f *fakeWeb) RoundTrip(r *http.Request) (*http.Response, error) {
 	h := hit{time.Since(f.started), r.URL.String(), string(e.Message.Data), e.Attempt, body, r}
 	f.enter(h)
 	defer f.exit(h)
-	status, err := http.StatusOK, error(nil)
-	if f.answer != nil {
-		status, err = f.answer(h)
-	}
+	status, err := f.endpoint()(h)
 	if err != nil {
 		return nil, err
 	}
 	return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+}
+
+func (f *fakeWeb) answer(e endpoint) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answers = e
+}
+
+func (f *fakeWeb) endpoint() endpoint {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.answers
 }
 
 func (f *fakeWeb) enter(h hit) {
@@ -212,10 +238,10 @@ func (h hit) work(d time.Duration) error {
 // faultyStore is a store that can be away.
 type faultyStore struct {
 	*memory.Store
-	mu     sync.Mutex
-	away   bool
-	leases int
-	acks   []subscriptions.Receipt
+	mu      sync.Mutex
+	away    bool
+	leases  int
+	onLease func() // called in the middle of each lease
 }
 
 var errAway = subscriptions.WrapError(errors.New("connection refused"), subscriptions.Unavailable, "the store is away")
@@ -224,6 +250,12 @@ func (s *faultyStore) setAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
+}
+
+func (s *faultyStore) setOnLease(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onLease = fn
 }
 
 func (s *faultyStore) fault() error {
@@ -241,17 +273,19 @@ func (s *faultyStore) Lease(ctx context.Context, r subscriptions.LeaseRequest) (
 	}
 	s.mu.Lock()
 	s.leases++
+	meanwhile := s.onLease
 	s.mu.Unlock()
-	return s.Store.Lease(ctx, r)
+	res, err := s.Store.Lease(ctx, r)
+	if meanwhile != nil {
+		meanwhile()
+	}
+	return res, err
 }
 
 func (s *faultyStore) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
 	if err := s.fault(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.acks = append(s.acks, rs...)
-	s.mu.Unlock()
 	return s.Store.Acknowledge(ctx, ref, rs)
 }
 

@@ -43,12 +43,12 @@ func TestABacklogFromBeforeIsPushed(t *testing.T) {
 
 func TestARefusedMessageComesAgain(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.web.answer = func(h hit) (int, error) {
+		b.web.answer(func(h hit) (int, error) {
 			if h.attempt < 3 {
 				return http.StatusInternalServerError, nil
 			}
 			return http.StatusNoContent, nil
-		}
+		})
 		b.must(b.service.CreateTopic(b.Context(), subscriptions.Topic{Name: subscriptions.TopicName{Project: "p", ID: "dead"}}))
 		sub := b.subscribe("sub", func(s *subscriptions.Subscription) {
 			s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: subscriptions.TopicName{Project: "p", ID: "dead"}}

@@ -61,7 +61,7 @@ func (w *simpleWindow) observe(began time.Time, accepted bool) time.Duration {
 		w.backoff.reset()
 		w.pause = 0
 		if !w.failing() {
-			w.until = time.Time{}
+			w.paused, w.until = time.Time{}, time.Time{}
 		}
 		return 0
 	}
@@ -69,7 +69,7 @@ func (w *simpleWindow) observe(began time.Time, accepted bool) time.Duration {
 	if !w.failing() {
 		return 0
 	}
-	if began.After(w.paused) || w.paused.IsZero() {
+	if began.After(w.paused) {
 		w.size = max(w.size/2, minWindow)
 		w.pause, w.paused = w.backoff.next(), time.Now()
 		w.until = w.paused.Add(w.pause)
