@@ -26,6 +26,7 @@ func Run(t *testing.T, factory Factory) {
 		"vanish":      vanishing,
 		"scale":       scaling,
 		"wake":        waking,
+		"watch":       watching,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
