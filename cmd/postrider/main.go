@@ -42,8 +42,9 @@ func execute(ctx context.Context, p process, args []string) int {
 	if err == nil {
 		return 0
 	}
+	// Only an error that comes of a signal is no news: failing to drain is.
 	var end interruption
-	if errors.As(context.Cause(ctx), &end) {
+	if errors.As(context.Cause(ctx), &end) && (errors.Is(err, context.Canceled) || errors.Is(err, end)) {
 		return end.status()
 	}
 	fmt.Fprintf(p.err, "postrider: %v\n", err)
