@@ -1,12 +1,14 @@
 // Package storagetest says what [subscriptions.Store] promises, as tests that every store passes: one file a behaviour, one
-// short function a case. [SideBySide] drives two stores with the same random operations.
+// short function a case. [SideBySide] drives two stores with the same random operations; RAPID_CHECKS=1000 in the environment
+// makes it look longer.
 //
 // Where the contract leaves a choice, both stores choose the same:
 //
 //   - Time is whole milliseconds; a duration is rounded up, so that nothing ends early. An expired lease is one whose deadline
 //     is not later than now; an outlived message is one whose age is greater than Retention (or keep).
-//   - A lease or sweep looks at most at the first 200 entries of what is due, and answers with at most 200 messages. Messages
-//     it drops on the way do not count towards Max.
+//   - A lease or sweep looks at most at the first 200 of what is due, of what is dead and of what is too old, and answers with
+//     at most 200 messages. Messages it drops on the way do not count towards Max.
+//   - The clock may go back. Ids still rise, and what is told as a time since is then 0, never negative.
 //   - A lease turns expired leases, then moves the cursor over what outlived the retention, then redelivers, then delivers. A
 //     sweep drops first.
 //   - Jitter(u, i) counts, from 0, the delays that a step gives, in order of the deadlines (or of the nacks).
