@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"postrider/server/api"
+	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
@@ -15,6 +18,8 @@ type Messages interface {
 	// Pull releases what it leased for a caller who has gone, that is, whose context has ended. NOT_FOUND,
 	// INVALID_ARGUMENT, FAILED_PRECONDITION.
 	Pull(ctx context.Context, name subscriptions.SubscriptionName, limit int, immediate bool) ([]subscriptions.Received, error)
+	// Release gives back what Pull handed out and its caller did not get, without spending an attempt.
+	Release(ctx context.Context, name subscriptions.SubscriptionName, ackIDs []string) error
 	// Acknowledge: NOT_FOUND, INVALID_ARGUMENT.
 	Acknowledge(ctx context.Context, name subscriptions.SubscriptionName, ackIDs []string) error
 	// ModifyAckDeadline: NOT_FOUND, INVALID_ARGUMENT.
@@ -33,8 +38,40 @@ func (h *handler) Publish(ctx context.Context, r api.PublishRequestObject) (api.
 
 // Pull hands out messages. net/http ends ctx when the client closes its connection; from then on nothing is leased for it.
 func (h *handler) Pull(ctx context.Context, r api.PullRequestObject) (api.PullResponseObject, error) {
-	got, err := h.backend.Pull(ctx, subscriptionName(r.Project, r.Subscription), int(r.Body.MaxMessages), r.Body.ReturnImmediately)
-	return api.Pull200JSONResponse{ReceivedMessages: apiReceived(got)}, err
+	name := subscriptionName(r.Project, r.Subscription)
+	got, err := h.backend.Pull(ctx, name, int(r.Body.MaxMessages), r.Body.ReturnImmediately)
+	if err != nil || len(got) == 0 {
+		return api.Pull200JSONResponse{}, err
+	}
+	return pullAnswer{
+		body: api.Pull200JSONResponse{ReceivedMessages: apiReceived(got)},
+		unwritten: func() error {
+			ids := make([]string, len(got))
+			for i, m := range got {
+				ids[i] = m.AckID
+			}
+			return h.backend.Release(context.WithoutCancel(ctx), name, ids)
+		},
+	}, nil
+}
+
+// pullAnswer is an answer whose messages go back when it cannot be written: its reader has gone and got no whole answer.
+type pullAnswer struct {
+	body      api.Pull200JSONResponse
+	unwritten func() error
+}
+
+// VisitPullResponse writes the answer.
+func (a pullAnswer) VisitPullResponse(w http.ResponseWriter) error {
+	err := wire.WriteJSON(w, http.StatusOK, a.body)
+	if err == nil {
+		// A short answer lies in a buffer until it is flushed.
+		err = http.NewResponseController(w).Flush()
+	}
+	if err == nil || errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return errors.Join(err, a.unwritten())
 }
 
 // Acknowledge settles messages for good.
