@@ -1,0 +1,88 @@
+package pusher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Case 15 of the field: every status has its documented outcome.
+func TestClassifyEveryStatus(t *testing.T) {
+	special := map[int]reason{
+		102: accepted, 200: accepted, 201: accepted, 202: accepted, 204: accepted,
+		301: redirected, 302: redirected, 303: redirected, 307: redirected, 308: redirected,
+	}
+	for status := 100; status <= 599; status++ {
+		want, ok := special[status]
+		if !ok {
+			want = badStatus
+		}
+		if got := classify(answer{status: status}); got != want {
+			t.Errorf("classify(%d) = %q, want %q", status, got, want)
+		}
+	}
+}
+
+func TestClassifyErrors(t *testing.T) {
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want reason
+	}{
+		"no such host":        {dial(&net.DNSError{Err: "no such host", IsNotFound: true}), unresolved},
+		"lookup timed out":    {dial(&net.DNSError{Err: "i/o timeout", IsTimeout: true}), unresolved},
+		"refused":             {dial(syscall.ECONNREFUSED), refused},
+		"dial timed out":      {dial(syscall.ETIMEDOUT), timedOut},
+		"no route":            {dial(syscall.EHOSTUNREACH), unreachable},
+		"no network":          {dial(syscall.ENETUNREACH), unreachable},
+		"reset":               {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, hungUp},
+		"broken pipe":         {&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}, hungUp},
+		"closed":              {fmt.Errorf("connection broken: %w", io.EOF), hungUp},
+		"closed half-way":     {fmt.Errorf("connection broken: %w", io.ErrUnexpectedEOF), hungUp},
+		"deadline":            {context.DeadlineExceeded, timedOut},
+		"socket deadline":     {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, timedOut},
+		"stopped":             {context.Canceled, brokenOff},
+		"handshake":           {&exchangeError{reason: tlsFailed, err: errors.New("any")}, tlsFailed},
+		"handshake reset":     {&exchangeError{reason: tlsFailed, err: syscall.ECONNRESET}, tlsFailed},
+		"alert":               {&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, tlsFailed},
+		"wrapped":             {fmt.Errorf("more: %w", &exchangeError{reason: hugeHeaders, err: errors.New("any")}), hugeHeaders},
+		"whatever else it is": {errors.New("malformed HTTP response"), badExchange},
+	} {
+		if got := classify(answer{err: c.err}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Case 12 of the field, with real connections.
+func TestReasonsOfRealErrors(t *testing.T) {
+	nobody := serveRaw(t, func(net.Conn) {})
+	for name, c := range map[string]struct {
+		endpoint string
+		want     reason
+	}{
+		"an unknown name": {"http://nowhere.invalid/", unresolved},
+		"nobody listens":  {closedPort(t), refused},
+		"a reset":         {serveRaw(t, func(c net.Conn) { readRequest(c); reset(c) }), hungUp},
+		"a hang-up":       {serveRaw(t, readRequest), hungUp},
+		"no TLS there":    {"https" + nobody[len("http"):], tlsFailed},
+		"not HTTP":        {serveRaw(t, func(c net.Conn) { readRequest(c); _, _ = io.WriteString(c, "SSH-2.0-x\r\n\r\n") }), badExchange},
+		"endless headers": {serveRaw(t, endlessHeaders), hugeHeaders},
+		"a bad URL":       {"http://\x7f/", badTarget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := post(t, NewTransport(TransportOptions{}), c.endpoint, 5*time.Second)
+			if got := classify(a); got != c.want {
+				t.Errorf("%v is %q, want %q", a, got, c.want)
+			}
+		})
+	}
+}
