@@ -2,6 +2,7 @@ package redisstream_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -181,3 +182,6 @@ func eventually(t testing.TB, try func() error) {
 	}
 	t.Fatal(err)
 }
+
+// silent is a log for tests that break the connection on purpose.
+func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -30,6 +30,9 @@ type hub struct {
 
 	mu       sync.Mutex
 	channels map[string]*channel
+	// leaving counts unsubscribes that Redis has not confirmed. It answers in order: until then, a confirmed subscription
+	// to the same channel is an earlier one, which ends.
+	leaving map[string]int
 }
 
 // channel is one channel that is subscribed to, or about to be.
@@ -45,21 +48,24 @@ type channel struct {
 const askAgain = time.Second
 
 func newHub(connect func(context.Context, ...string) *redis.PubSub, linger time.Duration, log *slog.Logger) *hub {
-	h := &hub{connect: connect, linger: linger, log: log, channels: map[string]*channel{}}
+	h := &hub{connect: connect, linger: linger, log: log, channels: map[string]*channel{}, leaving: map[string]int{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	return h
 }
 
 // watch adds a watcher to a channel and waits until the channel is subscribed to.
 func (h *hub) watch(ctx context.Context, name string, w *watcher) (stop func(), err error) {
-	c := h.add(name, w)
+	c, first := h.add(name, w)
 	stop = func() { h.remove(c, w) }
-	for {
+	if first {
 		h.subscribe(c)
+	}
+	for {
 		select {
 		case <-c.confirmed:
 			return stop, nil
 		case <-time.After(askAgain):
+			h.subscribe(c)
 		case <-h.ctx.Done():
 			stop()
 			return nil, errClosed()
@@ -70,20 +76,21 @@ func (h *hub) watch(ctx context.Context, name string, w *watcher) (stop func(), 
 	}
 }
 
-// add registers a watcher. It needs the order of commands, too: the channel must not be about to be unsubscribed.
-func (h *hub) add(name string, w *watcher) *channel {
+// add registers a watcher and tells whether it is the first of a channel. It needs the order of commands, too: the channel
+// must not be about to be unsubscribed.
+func (h *hub) add(name string, w *watcher) (c *channel, first bool) {
 	h.commands.Lock()
 	defer h.commands.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := h.channels[name]
-	if c == nil {
+	c = h.channels[name]
+	if first = c == nil; first {
 		c = &channel{name: name, confirmed: make(chan struct{})}
 		h.channels[name] = c
 	}
 	c.watchers = append(c.watchers, w)
 	h.keep(c)
-	return c
+	return c, first
 }
 
 // keep stops a channel's idle timer.
@@ -94,8 +101,7 @@ func (h *hub) keep(c *channel) {
 	c.idle = nil
 }
 
-// subscribe sends the subscription unless it is confirmed. The first one starts the loop. An error is not looked at: the
-// receiving loop meets it, too, and connects again.
+// subscribe sends the subscription unless it is confirmed. The first one starts the loop.
 func (h *hub) subscribe(c *channel) {
 	h.commands.Lock()
 	defer h.commands.Unlock()
@@ -106,7 +112,15 @@ func (h *hub) subscribe(c *channel) {
 		h.pubsub = h.connect(h.ctx)
 		h.wait.Go(h.receive)
 	}
-	_ = h.pubsub.Subscribe(h.ctx, c.name)
+	h.sent(h.pubsub.Subscribe(h.ctx, c.name))
+}
+
+// sent looks at what became of a command. A connection that fails is closed, which the receiving loop notices: it opens
+// another one and subscribes to everything.
+func (h *hub) sent(err error) {
+	if err != nil {
+		_ = h.pubsub.Close()
+	}
 }
 
 func (h *hub) isSure(c *channel) bool {
@@ -136,17 +150,19 @@ func (h *hub) unsubscribe(c *channel) {
 	h.commands.Lock()
 	defer h.commands.Unlock()
 	if h.forget(c) && h.pubsub != nil {
-		_ = h.pubsub.Unsubscribe(h.ctx, c.name) // a broken connection has forgotten it anyway
+		h.sent(h.pubsub.Unsubscribe(h.ctx, c.name))
 	}
 }
 
 func (h *hub) forget(c *channel) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(c.watchers) > 0 || h.ctx.Err() != nil {
+	// An earlier timer may have been too late to be stopped and have done this already.
+	if h.channels[c.name] != c || len(c.watchers) > 0 || h.ctx.Err() != nil {
 		return false
 	}
 	delete(h.channels, c.name)
+	h.leaving[c.name]++
 	return true
 }
 
@@ -166,11 +182,27 @@ func (h *hub) close() {
 	h.wait.Wait()
 }
 
-// names lists the channels to subscribe to after a reconnect.
+// names lists the channels that are subscribed to.
 func (h *hub) names() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.channels))
+}
+
+// left notes that Redis has confirmed an unsubscribe.
+func (h *hub) left(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leaving[name]--; h.leaving[name] <= 0 {
+		delete(h.leaving, name)
+	}
+}
+
+// forgetLeaving begins a new connection, which will not confirm what the old one was sent.
+func (h *hub) forgetLeaving() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.leaving)
 }
 
 // confirm notes that a channel is subscribed to. Not for the first time means on a new connection: what was said in
@@ -178,7 +210,7 @@ func (h *hub) names() []string {
 func (h *hub) confirm(name string) {
 	h.mu.Lock()
 	c := h.channels[name]
-	if c == nil {
+	if c == nil || h.leaving[name] > 0 {
 		h.mu.Unlock()
 		return
 	}

@@ -44,6 +44,8 @@ func (h *hub) handle(message any) {
 	case *redis.Subscription:
 		if m.Kind == "subscribe" {
 			h.confirm(m.Channel)
+		} else {
+			h.left(m.Channel)
 		}
 	case *redis.Message:
 		h.dispatch(m.Channel, parseWake(m.Payload))
@@ -60,7 +62,7 @@ func (h *hub) current() *redis.PubSub {
 func (h *hub) ping() {
 	h.commands.Lock()
 	defer h.commands.Unlock()
-	_ = h.pubsub.Ping(h.ctx)
+	h.sent(h.pubsub.Ping(h.ctx))
 }
 
 // reconnect opens a new connection and subscribes to all channels at once. Redis confirms each, which tells its watchers to
@@ -72,7 +74,11 @@ func (h *hub) reconnect() {
 		return
 	}
 	_ = h.pubsub.Close()
-	h.pubsub = h.connect(h.ctx, h.names()...)
+	h.forgetLeaving()
+	h.pubsub = h.connect(h.ctx)
+	if names := h.names(); len(names) > 0 {
+		h.sent(h.pubsub.Subscribe(h.ctx, names...))
+	}
 }
 
 // complain logs the first of several failures in a row.
