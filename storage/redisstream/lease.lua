@@ -154,9 +154,6 @@ if want > 0 and state.n < last.n and looked < 1000000 then
   new(want)
   room = bound - redis.call('ZCARD', OUT)
 end
-if state.n < last.n and #redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1) == 0 then
-  end_of_log()
-end
 local held_back = room <= 0 and state.n < last.n and bound or 0
 if held_back ~= state.bound then
   set('bound', held_back)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"postrider/storage/memory"
 	"postrider/storage/redisstream"
 	"postrider/storage/redistest"
 	"postrider/storage/storagetest"
@@ -17,6 +18,18 @@ const slack = 100
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, factory(redistest.Shared(t).URL()))
+}
+
+// TestSideBySide runs random operations against this store and the specification.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	storagetest.SideBySide(t, specification, factory(redistest.Shared(t).URL()))
+}
+
+func specification(*testing.T) storagetest.Fixture {
+	clock := storagetest.NewClock()
+	s := memory.New(memory.Options{Now: clock.Now, Salt: storagetest.Salt})
+	return storagetest.Fixture{Store: s, Clock: clock, LogLength: s.LogLength, Vanish: s.Vanish}
 }
 
 // factory makes stores that share a server and nothing on it.

@@ -108,7 +108,7 @@ trim(true)
 local places = freed()
 save()
 announce_due(before, head_of(DUE), died or places)
-local reply = {OK, soon(), left() and 1 or 0, now - state.used, state.epoch}
+local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - state.used), state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]
