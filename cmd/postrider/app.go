@@ -114,17 +114,15 @@ func (a *app) ready(ctx context.Context) (bool, []string) {
 
 // Run serves until ctx ends or a part fails, then drains and closes everything.
 func (a *app) Run(ctx context.Context) error {
-	serving, failed := errgroup.WithContext(context.WithoutCancel(ctx))
-	fetch, stopFetching := context.WithCancel(context.WithoutCancel(ctx))
-	work, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
-	loops, stopLoops := context.WithCancel(context.WithoutCancel(ctx))
+	parts, failed := errgroup.WithContext(context.WithoutCancel(ctx))
+	fetch, work, loops := newPhase(ctx), newPhase(ctx), newPhase(ctx)
 	pushed := make(chan struct{})
-	serving.Go(func() error {
+	parts.Go(func() error {
 		defer close(pushed)
 		return part("pushes", a.pusher.Run(fetch, work))
 	})
-	serving.Go(func() error { return part("background work", a.service.Run(loops)) })
-	serving.Go(func() error { return part("HTTP", a.serveHTTP()) })
+	parts.Go(func() error { return part("background work", a.service.Run(loops)) })
+	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.listener), http.ErrServerClosed)) })
 	select {
 	case <-ctx.Done():
 	case <-failed.Done():
@@ -136,18 +134,25 @@ func (a *app) Run(ctx context.Context) error {
 	a.service.Drain()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.DrainTimeout)
 	defer cancel()
-	stopFetching()
+	fetch.end()
 	a.drainHTTP(grace)
-	select {
-	case <-pushed:
-	case <-grace.Done():
-		a.log.Warn("pushes were still under way at the end of the drain timeout; they are given back")
-	}
+	a.drainPushes(grace, pushed)
 	// What is left is given back without spending an attempt. The loops go on until then, and the store closes last.
-	stopWorking()
+	work.end()
 	<-pushed
-	stopLoops()
-	return errors.Join(serving.Wait(), a.close())
+	loops.end()
+	return errors.Join(parts.Wait(), a.close())
+}
+
+// phase is a context of its own: what runs in it outlives the one that Run was given.
+type phase struct {
+	context.Context
+	end context.CancelFunc
+}
+
+func newPhase(ctx context.Context) phase {
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	return phase{ctx, end}
 }
 
 // part says which part of the server failed.
@@ -158,18 +163,20 @@ func part(name string, err error) error {
 	return nil
 }
 
-func (a *app) serveHTTP() error {
-	if err := a.http.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
-}
-
 // drainHTTP lets requests finish until grace ends, and breaks off the rest.
 func (a *app) drainHTTP(grace context.Context) {
 	if err := a.http.Shutdown(grace); err != nil {
 		a.log.Warn("requests were still under way at the end of the drain timeout; they are broken off")
 		_ = a.http.Close() // the listener is closed already; broken connections have nothing to say
+	}
+}
+
+// drainPushes lets pushes finish until grace ends.
+func (a *app) drainPushes(grace context.Context, pushed <-chan struct{}) {
+	select {
+	case <-pushed:
+	case <-grace.Done():
+		a.log.Warn("pushes were still under way at the end of the drain timeout; they are given back")
 	}
 }
 

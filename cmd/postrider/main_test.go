@@ -24,9 +24,16 @@ const asProgram = "RUN_AS_POSTRIDER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		go endWithParent()
 		os.Exit(run())
 	}
 	goleak.VerifyTestMain(redistest.Wrap(closingIdle{m}))
+}
+
+// endWithParent ends this process when the test that started it is gone, however that ended: its standard input is closed then.
+func endWithParent() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(exitFailure)
 }
 
 // closingIdle closes the connections that clients keep for the next request, which goleak would count.

@@ -30,6 +30,9 @@ func startProgram(t *testing.T, environ []string, args ...string) *program {
 	p := &program{T: t, cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), environ...), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.errors
+	if _, err := p.cmd.StdinPipe(); err != nil { // for endWithParent
+		t.Fatal(err)
+	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

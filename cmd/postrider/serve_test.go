@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"postrider/storage/redistest"
 )
@@ -114,7 +113,7 @@ func TestStartWaitsForRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	redis.Stop(t)
 	opened := make(chan error, 1)
-	var log strings.Builder
+	var log watchedOutput
 	config := Config{Listen: "127.0.0.1:0", RedisURL: redis.URL()}
 	go func() {
 		a, err := newApp(t.Context(), config, newLogger(&log, config))
@@ -123,17 +122,15 @@ func TestStartWaitsForRedis(t *testing.T) {
 		}
 		opened <- err
 	}()
-	select {
-	case err := <-opened:
-		t.Fatalf("did not wait: %v", err)
-	case <-time.After(firstPause):
-	}
+	eventually(t, func() error {
+		if !strings.Contains(log.String(), "waiting for Redis") {
+			return errNotYet
+		}
+		return nil
+	})
 	redis.Restart(t)
 	if err := <-opened; err != nil {
 		t.Fatal(err)
-	}
-	if !strings.Contains(log.String(), "waiting for Redis") {
-		t.Errorf("logged %s", log.String())
 	}
 }
 
