@@ -144,7 +144,6 @@ type hit struct {
 	url     string
 	message string // data
 	attempt int
-	body    []byte
 	request *http.Request
 }
 
@@ -179,7 +178,7 @@ func (f *fakeWeb) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, err
 	}
-	h := hit{time.Since(f.started), r.URL.String(), string(e.Message.Data), e.Attempt, body, r}
+	h := hit{time.Since(f.started), r.URL.String(), string(e.Message.Data), e.Attempt, r}
 	f.enter(h)
 	defer f.exit(h)
 	status, err := f.endpoint()(h)
@@ -256,6 +255,12 @@ func (s *faultyStore) setOnLease(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onLease = fn
+}
+
+func (s *faultyStore) leased() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leases
 }
 
 func (s *faultyStore) fault() error {

@@ -3,6 +3,7 @@ package pusher
 import (
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,4 +67,75 @@ func TestARefusedMessageComesAgain(t *testing.T) {
 		}
 		b.left(sub, 0)
 	})
+}
+
+// What is made anew under the name of another is another subscription.
+func TestASubscriptionMadeAnewIsPushedToItsOwnEndpoint(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		name := b.subscribe("sub")
+		const fresh = "http://fresh.example/"
+		b.must(nil, b.service.DeleteSubscription(b.Context(), name))
+		b.must(b.service.CreateSubscription(b.Context(), subscriptions.Subscription{
+			Name: name, Topic: testTopic, Push: &subscriptions.PushConfig{Endpoint: fresh},
+		}))
+		for i := range 30 {
+			b.publish(fmt.Sprint(i))
+			time.Sleep(100 * time.Millisecond)
+		}
+		hits := b.web.seen()
+		for _, h := range hits {
+			if h.url != fresh {
+				b.Errorf("%s", h)
+			}
+		}
+		if len(hits) != 30 {
+			b.Errorf("%d pushes, want 30", len(hits))
+		}
+		b.left(name, 0)
+	})
+}
+
+// A lease that took as long as the ack deadline is of no use, and no attempt.
+func TestALeaseThatCameTooLateIsReleased(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		name := b.subscribe("sub", b.withDeadLetters())
+		var slow sync.Once
+		b.store.setOnLease(func() {
+			slow.Do(func() { time.Sleep(subscriptions.DefaultAckDeadline + time.Second) })
+		})
+		b.publish("m")
+		time.Sleep(time.Minute)
+		if hits := b.web.seen(); len(hits) != 1 || hits[0].attempt != 1 {
+			b.Errorf("the endpoint saw %v, want one push with attempt 1", hits)
+		}
+		b.left(name, 0)
+	})
+}
+
+// Big messages are pushed a few at a time, so that they fit in memory; a backlog
+// is leased a good part of the window at a time.
+func TestRoom(t *testing.T) {
+	for _, c := range []struct {
+		size, out, bytesOut int
+		backlog             bool
+		want                int
+	}{
+		{size: 10, want: 10},
+		{size: 10, out: 9, want: 1},
+		{size: 10, out: 10, want: 0},
+		{size: 10, out: 40, want: 0},
+		{size: 10, out: 1, bytesOut: maxBytesOut, want: 0},
+		{size: 100, out: 76, backlog: true, want: 0},
+		{size: 100, out: 75, backlog: true, want: 25},
+		{size: 4, out: 3, backlog: true, want: 0},
+		{size: 4, out: 2, backlog: true, want: 2},
+		{size: 4, out: 0, backlog: true, want: 4},
+	} {
+		window := newSimpleWindow()
+		window.size = c.size
+		w := &worker{window: window, out: c.out, bytesOut: c.bytesOut, backlog: c.backlog}
+		if got := w.room(); got != c.want {
+			t.Errorf("%+v: room %d", c, got)
+		}
+	}
 }

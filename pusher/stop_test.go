@@ -2,6 +2,7 @@ package pusher
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +38,21 @@ func TestStoppingLetsPushesUnderWayFinish(t *testing.T) {
 			b.Errorf("the endpoint saw %v", hits)
 		}
 		b.left(sub, 1)
+	})
+}
+
+func TestStoppingLeavesTheBacklog(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.web.answer(func(h hit) (int, error) { return http.StatusOK, h.work(5 * time.Second) })
+		sub := b.subscribe("sub")
+		b.publish(slices.Repeat([]string{"m"}, 50)...)
+		time.Sleep(time.Second)
+		b.stopFetch()
+		b.wantBetween("the stop", b.stopped(), 4*time.Second, 4*time.Second)
+		if n := len(b.web.seen()); n != firstWindow {
+			b.Errorf("%d pushes, want the %d that were under way", n, firstWindow)
+		}
+		b.left(sub, 40)
 	})
 }
 

@@ -62,7 +62,7 @@ func (w *worker) run(fetch, work context.Context) {
 		}
 		select {
 		case <-fetching:
-			fetching = nil
+			fetching, w.hungry = nil, false
 			w.leave()
 		case <-working:
 			working = nil
