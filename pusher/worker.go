@@ -116,8 +116,12 @@ func (w *worker) leaseAfter() time.Time {
 // lease leases what there is room for and starts to push it. What it leaves is
 // for the next round, so that outcomes are settled in between.
 func (w *worker) lease(fetch, work context.Context) {
+	if !w.hungry || len(w.pending) > 0 || time.Now().Before(w.leaseAfter()) || !w.join(fetch) {
+		return
+	}
 	room := w.room()
-	if !w.hungry || room == 0 || len(w.pending) > 0 || time.Now().Before(w.leaseAfter()) || !w.join(fetch) {
+	if room == 0 {
+		w.backlog = true
 		return
 	}
 	l, err := w.backend.LeasePush(fetch, w.sub.Name, room)
@@ -166,11 +170,8 @@ func (w *worker) join(ctx context.Context) bool {
 func (w *worker) room() int {
 	limit := w.window.limit()
 	free := limit - w.out
-	if free <= 0 || w.bytesOut >= maxBytesOut {
-		w.backlog = true
-		return 0
-	}
-	if w.backlog && w.out > 0 && free < max(limit/4, 2) {
+	tooFew := w.backlog && w.out > 0 && free < max(limit/4, 2)
+	if free <= 0 || tooFew || w.bytesOut >= maxBytesOut {
 		return 0
 	}
 	return free
