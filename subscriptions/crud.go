@@ -76,7 +76,8 @@ func (s *Service) finishCreateSubscription(ctx context.Context, sub Subscription
 	sub.Phase, sub.Revision = Active, sub.Revision+1
 	err := s.store.Attach(ctx, sub.Ref(), sub.Name)
 	if errors.Is(err, ErrGone) {
-		return Subscription{}, firstError(s.store.RemoveSubscription(ctx, sub.Name, sub.UID), topicNotFound(sub.Topic))
+		// It may have been attached before the topic was closed.
+		return Subscription{}, firstError(s.finishDeleteSubscription(ctx, sub), topicNotFound(sub.Topic))
 	}
 	if err != nil && !errors.Is(err, ErrStale) {
 		return Subscription{}, err

@@ -23,36 +23,44 @@ const (
 	attrSourcePublishTime = "CloudPubSubDeadLetterSourceTopicPublishTime"
 )
 
-// sweep looks after one subscription, or a topic, and returns when to do so again.
-func (w *sweeper) sweep(ctx context.Context, uid string, sub Subscription) time.Duration {
+// sweep looks after one subscription, or a topic, and returns when to do so
+// again, and whether it came to the end.
+func (w *sweeper) sweep(ctx context.Context, uid string, sub Subscription, review bool) (next time.Duration, whole bool) {
 	if sub.UID == "" {
 		w.s.logFailure(ctx, "trim a topic", uid, w.s.trim(ctx, uid))
-		return slowDelay()
+		return slowDelay(), true
+	}
+	place := -1
+	if review {
+		place = 0
 	}
 	for {
-		res, current, err := w.s.sweepOnce(ctx, sub)
+		res, current, err := w.s.sweepOnce(ctx, sub, place)
+		place = res.Review
 		switch {
 		case CodeOf(err) == NotFound:
-			return slowDelay() // deleted; the fleet will say so
+			return slowDelay(), false // deleted; the fleet will say so
 		case err != nil:
 			w.s.logFailure(ctx, "sweep", sub.Name.String(), err)
-			return sweepRetry
+			return sweepRetry, false
 		case res.Unused >= current.Expiration && current.Expiration > 0:
 			w.s.log.InfoContext(ctx, "subscription expired", "name", sub.Name.String(), "unused", res.Unused)
 			w.s.logFailure(ctx, "delete an expired subscription", sub.Name.String(), w.s.DeleteSubscription(ctx, sub.Name))
-			return slowDelay()
-		case !res.More && current.DeadLetter != nil && res.NextDue >= 0:
-			return min(res.NextDue, slowDelay())
-		case !res.More:
-			return slowDelay()
+			return slowDelay(), false
 		case ctx.Err() != nil:
-			return 0
+			return 0, false
+		case res.More || place >= 0: // go on
+		case current.DeadLetter != nil && res.NextDue >= 0:
+			return min(res.NextDue, slowDelay()), true
+		default:
+			return slowDelay(), true
 		}
 	}
 }
 
-// sweepOnce takes one step and moves what it found dead.
-func (s *Service) sweepOnce(ctx context.Context, owned Subscription) (SweepResult, Subscription, error) {
+// sweepOnce takes one step, reviewing waiting messages from place on, and moves
+// what it found dead.
+func (s *Service) sweepOnce(ctx context.Context, owned Subscription, place int) (SweepResult, Subscription, error) {
 	var res SweepResult
 	var sub Subscription
 	err := s.directory.withSubscription(ctx, owned.Name, func(current Subscription) (err error) {
@@ -61,7 +69,7 @@ func (s *Service) sweepOnce(ctx context.Context, owned Subscription) (SweepResul
 			return subscriptionNotFound(owned.Name)
 		}
 		res, err = s.store.Sweep(ctx, SweepRequest{
-			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding), Max: moveBatch, Hold: moveHold, Jitter: jitter(),
+			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding), Max: moveBatch, Hold: moveHold, Jitter: jitter(), Review: place,
 		})
 		return err
 	})

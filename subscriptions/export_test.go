@@ -9,6 +9,6 @@ func (s *Service) SweepOnce(ctx context.Context, name SubscriptionName) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = s.sweepOnce(ctx, sub)
+	_, _, err = s.sweepOnce(ctx, sub, -1)
 	return err
 }

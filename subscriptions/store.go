@@ -113,8 +113,9 @@ type Log interface {
 }
 
 // Ref addresses the state of a subscription in its topic's slot. A call with a
-// revision lower than the state's fails with ErrStale; a higher one is adopted.
-// ErrGone means that there is no such state.
+// revision lower than the state's fails with ErrStale; a higher one is adopted
+// and wakes who waits on the subscription. ErrGone means that there is no such
+// state.
 type Ref struct {
 	Topic        string // the topic's UID
 	Subscription string // the subscription's UID
@@ -124,10 +125,11 @@ type Ref struct {
 // Slots is the life of a subscription's state.
 type Slots interface {
 	// Attach makes the state, with its cursor after the last message published.
-	// Where it exists it only adopts the revision, and wakes who waits on it if
-	// that is higher. ErrGone when the topic is closed or was never opened.
+	// Where it exists it only adopts the revision. ErrGone when the topic is
+	// closed, also where the state exists, or was never opened.
 	Attach(ctx context.Context, ref Ref, name SubscriptionName) error
-	// Revise adopts a higher revision and wakes who waits on the subscription.
+	// Revise adopts a higher revision. Like any step that does, it wakes who
+	// waits on the subscription.
 	Revise(context.Context, Ref) error
 	// Drop removes the state with its backlog and wakes who waits on it. The
 	// last one of a closed topic empties the slot. Without state it does nothing.
@@ -151,7 +153,7 @@ type Stats struct {
 	// Totals since the subscription was created. Acked counts messages that
 	// were acked while outstanding; Expired leases that ran out; Dropped
 	// messages that outlived the retention; Lost messages that had vanished
-	// from the log under a lease; DeadLettered moves completed by SettleDead.
+	// from the log; DeadLettered moves completed by SettleDead.
 	Acked, Nacked, Expired, Dropped, Lost, DeadLettered int64
 }
 
@@ -213,8 +215,8 @@ type NackRequest struct {
 // effect and are no error.
 //
 //	lease:   ahead of the cursor, or waiting and due -> leased
-//	         (first, of what is due: an expired lease -> waiting for its
-//	         deadline + delay; with all attempts had -> dead)
+//	         (first: an expired lease -> waiting for its deadline + delay; what
+//	         is due with all attempts had -> dead)
 //	ack:     leased, waiting or dead, whatever the delivery -> gone
 //	extend:  leased, this delivery, not expired -> leased until now + d
 //	nack:    leased, this delivery, not expired -> waiting, or dead
@@ -239,6 +241,11 @@ type SweepRequest struct {
 	Max    int
 	Hold   time.Duration
 	Jitter float64
+	// Review looks among the waiting messages for ones that have had all their
+	// attempts although they had not when they began to wait: MaxAttempts was
+	// lowered since. It is the place, in order of due time, where to look, 0
+	// first; negative leaves it out. What it finds is dead when its wait is over.
+	Review int
 }
 
 // SweepResult is what a sweep found.
@@ -248,8 +255,11 @@ type SweepResult struct {
 	Dead []Delivery
 	// More means that another sweep now would find something to do.
 	More bool
-	// NextDue is when a lease or a hold next runs out; negative when none will.
+	// NextDue is when a lease runs out next, or dead messages can be taken;
+	// negative when neither will happen by itself.
 	NextDue time.Duration
+	// Review is where another sweep goes on looking; negative at the end.
+	Review int
 	// Unused is how long the subscription has not been used.
 	Unused time.Duration
 }
@@ -260,7 +270,8 @@ type SweepResult struct {
 // no second copy.
 type DeadLetters interface {
 	// Sweep drops what outlived the retention, turns expired leases into waiting
-	// or dead messages, and takes dead ones. Dead messages that the Rules no
+	// or dead messages, and takes dead ones. Waiting messages are no work for it
+	// but for Review. Dead messages that the Rules no
 	// longer call dead become due.
 	Sweep(context.Context, SweepRequest) (SweepResult, error)
 	// AppendDead publishes to topic, in one step, those of dead that it has not

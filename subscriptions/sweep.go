@@ -46,6 +46,9 @@ type sweepEntry struct {
 	sub   Subscription
 	at    time.Time // when to sweep next; while running, if woken meanwhile
 	index int       // in the queue; -1 while running
+	// reviewed is the revision of sub under which waiting messages were last
+	// looked through for ones that it calls dead.
+	reviewed int64
 }
 
 func newSweeper(s *Service) *sweeper {
@@ -139,10 +142,11 @@ func (w *sweeper) startDue(ctx context.Context, g *errgroup.Group) time.Duration
 		}
 		heap.Pop(&w.queue)
 		e.at = time.Time{}
-		sub := e.sub
+		sub, review := e.sub, e.sub.DeadLetter != nil && e.reviewed != e.sub.Revision
 		w.mu.Unlock()
 		g.Go(func() error {
-			w.finished(e, w.sweep(ctx, e.uid, sub))
+			next, whole := w.sweep(ctx, e.uid, sub, review)
+			w.finished(e, next, whole, sub.Revision)
 			return nil
 		})
 	}
@@ -150,11 +154,14 @@ func (w *sweeper) startDue(ctx context.Context, g *errgroup.Group) time.Duration
 }
 
 // finished puts an entry back into the queue, unless it is no longer owned.
-func (w *sweeper) finished(e *sweepEntry, next time.Duration) {
+func (w *sweeper) finished(e *sweepEntry, next time.Duration, whole bool, revision int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.entries[e.uid] != e {
 		return
+	}
+	if whole {
+		e.reviewed = revision
 	}
 	if at := time.Now().Add(next); e.at.IsZero() || at.Before(e.at) {
 		e.at = at

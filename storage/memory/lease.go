@@ -27,29 +27,25 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		if st.undelivered() > 0 && !room {
 			st.bound = r.Rules.Outstanding
 		}
-		result.More = st.due.count(s.now) > 0 || st.undelivered() > 0 && room
 		result.NextDue = -1
-		if at, ok := st.due.head(); ok {
+		at, ok := st.head()
+		result.More = ok && at <= s.now || st.undelivered() > 0 && room
+		if ok {
 			result.NextDue = until(s.now, at)
 		}
 	})
 	return result, err
 }
 
-// expire is the first part of a lease and of a sweep. Of what is due, leases that ran out become waiting from their deadline
-// plus the delay of the retry policy; what has had all its attempts becomes dead, also what waited (the number of attempts
-// may have been lowered meanwhile).
+// expire is the first part of a lease and of a sweep: leases that ran out become waiting from their deadline plus the delay
+// of the retry policy, or dead when that was the last attempt.
 func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
 	delays := delays{r.Retry, jitter, 0}
-	for _, m := range st.due.upTo(now, stepMax) {
-		ranOut := m.phase == leased
-		if ranOut {
-			st.expired++
-		}
-		switch {
-		case m.exhausted(r):
+	for _, m := range st.leases.upTo(now, stepMax) {
+		st.expired++
+		if m.exhausted(r) {
 			st.bury(m, now)
-		case ranOut:
+		} else {
 			st.put(m, waiting, m.at+millis(delays.next(m)))
 		}
 	}
@@ -105,11 +101,12 @@ func (a *answer) redeliver(limit int, r subscriptions.Rules) {
 	if st.undelivered() > 0 {
 		limit = (limit + 1) / 2
 	}
-	for _, m := range st.due.upTo(a.now, stepMax) {
+	for _, m := range st.waits.upTo(a.now, stepMax) {
 		if len(a.deliveries) == limit {
 			break
 		}
-		if m.phase != waiting {
+		if m.exhausted(r) { // the number of attempts was lowered while it waited
+			st.bury(m, a.now)
 			continue
 		}
 		e, ok := st.fetch(m, a.now, r)

@@ -147,7 +147,7 @@ func TestMachineFindsFaults(t *testing.T) {
 
 // finds tells whether a machine fails in a moderate number of runs.
 func finds(machine func() func(*rapid.T)) bool {
-	for seed := range 100 {
+	for seed := range 500 {
 		found := rapid.Custom(func(t *rapid.T) (failed bool) {
 			defer func() {
 				if t.Failed() {

@@ -13,9 +13,9 @@ type ordered struct {
 
 func byLog(a, b *outstanding) int { return a.id.Compare(b.id) }
 
-// byTime orders by when something is to happen; leases that run out before what waits, as the scores in Redis do.
+// byTime orders by when something is to happen.
 func byTime(a, b *outstanding) int {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.phase, b.phase), byLog(a, b))
+	return cmp.Or(cmp.Compare(a.at, b.at), byLog(a, b))
 }
 
 func (o *ordered) add(m *outstanding) {

@@ -45,7 +45,8 @@ type state struct {
 
 	messages map[subscriptions.MessageID]*outstanding
 	all      ordered // messages, in order of the log
-	due      ordered // those leased and waiting
+	leases   ordered // those leased
+	waits    ordered // those waiting
 	dead     ordered // those dead
 	bytes    int64   // the size of messages
 
@@ -62,7 +63,8 @@ func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slo
 		uid: ref.Subscription, name: name, slot: t, revision: ref.Revision, cursor: t.log.end,
 		messages: map[subscriptions.MessageID]*outstanding{},
 		all:      ordered{compare: byLog},
-		due:      ordered{compare: byTime},
+		leases:   ordered{compare: byTime},
+		waits:    ordered{compare: byTime},
 		dead:     ordered{compare: byTime},
 	}
 }
@@ -93,10 +95,10 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 	if err != nil {
 		return err
 	}
-	before, some := st.due.head()
+	before, some := st.head()
 	st.died = false
 	step(st)
-	after, ok := st.due.head()
+	after, ok := st.head()
 	freed := len(st.messages) < st.bound
 	if freed {
 		st.bound = 0
@@ -136,10 +138,22 @@ func (st *state) take(m *outstanding) {
 }
 
 func (st *state) line(p phase) *ordered {
-	if p == dead {
-		return &st.dead
+	switch p {
+	case leased:
+		return &st.leases
+	case waiting:
+		return &st.waits
 	}
-	return &st.due
+	return &st.dead
+}
+
+// head is when the first lease runs out or the first wait is over; false when there is none.
+func (st *state) head() (at int64, ok bool) {
+	at, ok = st.leases.head()
+	if w, some := st.waits.head(); some && (!ok || w < at) {
+		return w, true
+	}
+	return at, ok
 }
 
 // bury makes m dead, ready to be moved.

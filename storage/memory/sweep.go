@@ -13,10 +13,11 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 	err = s.onState(r.Ref, func(st *state) {
 		st.dropOld(s.now, r.Rules)
 		st.expire(s.now, r.Rules, r.Jitter)
+		result.Review = st.review(r.Review, r.Rules)
 		result.Dead = st.takeDead(s.now, r)
 		st.slot.trim(s.now)
 
-		result.More = st.dead.count(s.now) > 0 || st.ranOut(s.now) || st.anyOld(s.now, r.Rules)
+		result.More = st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules)
 		result.NextDue = st.nextSweep(s.now)
 		result.Unused = until(st.used, s.now)
 	})
@@ -60,16 +61,30 @@ func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptio
 	return taken
 }
 
-// ranOut tells whether leases that ran out are left for another sweep.
-func (st *state) ranOut(now int64) bool {
-	return slices.ContainsFunc(st.due.upTo(now, stepMax), func(m *outstanding) bool { return m.phase == leased })
+// review looks at a part of the waiting messages for those that have had all attempts by now, and returns where to go on;
+// negative at the end.
+func (st *state) review(from int, r subscriptions.Rules) int {
+	if from < 0 || from >= len(st.waits.items) {
+		return -1
+	}
+	part := slices.Clone(st.waits.items[from:min(from+stepMax, len(st.waits.items))])
+	for _, m := range part {
+		if m.exhausted(r) {
+			st.put(m, dead, m.at)
+		} else {
+			from++
+		}
+	}
+	if len(part) < stepMax {
+		return -1
+	}
+	return from
 }
 
-// nextSweep is when there is next something to do for a sweep; negative without. What waits and is due already is no work
-// for a sweep; what will be due may turn out to be dead then.
+// nextSweep is when there is next something to do for a sweep; negative without.
 func (st *state) nextSweep(now int64) time.Duration {
 	next := time.Duration(-1)
-	for _, line := range []*ordered{&st.due, &st.dead} {
+	for _, line := range []*ordered{&st.leases, &st.dead} {
 		if at, ok := line.next(now); ok && (next < 0 || until(now, at) < next) {
 			next = until(now, at)
 		}

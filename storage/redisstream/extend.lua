@@ -2,20 +2,20 @@
 -- extend: gives current leases a new deadline.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
---       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+--       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 ms from now
 --       then for each receipt: padded id, delivery number, epoch; at most 200
 -- gives {0}
 --
 -- A script, since only the current, unexpired lease may be extended.
-local before = head_of(DUE)
+local before = next_due()
 local args = {}
 for _, receipt in ipairs(current(6, 3)) do
-  args[#args + 1], args[#args + 2] = 2 * (now + tonumber(ARGV[5])), receipt.member
+  args[#args + 1], args[#args + 2] = now + tonumber(ARGV[5]), receipt.member
 end
 if #args > 0 then
-  redis.call('ZADD', DUE, unpack(args))
+  redis.call('ZADD', LEASED, unpack(args))
 end
 save()
-announce_due(before, head_of(DUE), false)
+announce_due(before, next_due(), false)
 return {OK}

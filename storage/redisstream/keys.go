@@ -49,13 +49,14 @@ func (k names) topicSlot(uid string) []string {
 // subscription are the topic's first four keys and those of one subscription, in the order scripts take them:
 //
 //	s           hash: v, rev, epoch, the cursor's id, n and sum, bytes outstanding, bound, used, counters
-//	due         sorted set: member -> 2*ms leased until ms, 2*ms+1 waiting until ms
+//	leased      sorted set: member -> ms when its lease runs out
+//	waiting     sorted set: member -> ms when it is due again
 //	out         sorted set: member -> n, of all that is outstanding
 //	deliveries  hash: member -> number:released, of what was delivered more than once or released
 //	dead        sorted set: member -> ms when it may be taken to be moved
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
-	for _, part := range []string{"s:", "due:", "out:", "deliveries:", "dead:"} {
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys

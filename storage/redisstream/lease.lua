@@ -2,7 +2,7 @@
 -- lease: hands out messages, those due again before new ones.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
---       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+--       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most messages, most bytes, lease in ms, '1' if it counts as a use
 -- gives {0, ms until the next is due or -1, 1 if more can be leased now, epoch,
@@ -29,9 +29,10 @@ local function take(member, number, attempt, size, data)
   bytes = bytes + size
 end
 
--- again leases up to quota messages that wait and are due. What has vanished or is too old is dropped on the way.
+-- again leases up to quota messages that wait and are due. What has vanished or is too old is dropped on the way, and what
+-- has had all its attempts, since their number was lowered, is dead. It tells whether anything was dropped, and died.
 local function again(quota)
-  local seen, gone, due_args, delivery_args = 0, {}, {}, {}
+  local seen, gone, dead, lease, delivery_args = 0, {}, {}, {}, {}
   local function look(member, number, released)
     local id = id_of(member)
     local entry = redis.call('XRANGE', LOG, id, id)[1]
@@ -52,8 +53,7 @@ local function again(quota)
       return false
     end
     take(member, number + 1, number + 1 - released, size, entry[2][4])
-    due_args[#due_args + 1] = 2 * until_
-    due_args[#due_args + 1] = member
+    lease[#lease + 1], lease[#lease + 2] = until_, member
     delivery_args[#delivery_args + 1] = member
     delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', number + 1, released)
     return looked < 1000000
@@ -63,29 +63,26 @@ local function again(quota)
     if size <= 0 then
       return false
     end
-    local due = redis.call('ZRANGE', DUE, '-inf', DUE_NOW, 'BYSCORE', 'LIMIT', seen, size, 'WITHSCORES')
-    local members = {}
-    for i = 1, #due, 2 do
-      seen = seen + 1
-      if tonumber(due[i + 1]) % 2 == 1 then -- the rest are leases that expire had no room for
-        members[#members + 1] = due[i]
-      end
-    end
+    local members = redis.call('ZRANGE', WAITING, '-inf', now, 'BYSCORE', 'LIMIT', seen, size)
+    seen = seen + #members
     local numbers, released = counts_of(members)
     for i, member in ipairs(members) do
-      if not exhausted(numbers[i] - released[i]) and not look(member, numbers[i], released[i]) then
+      if exhausted(numbers[i] - released[i]) then
+        dead[#dead + 1], dead[#dead + 2] = now, member
+      elseif not look(member, numbers[i], released[i]) then
         return false
       end
     end
-    return #due == 2 * size
+    return #members == size
   end
   while page() do end
-  if #due_args > 0 then
-    redis.call('ZADD', DUE, unpack(due_args))
+  if #lease > 0 then
+    move(WAITING, LEASED, lease)
     redis.call('HSET', DELIVERIES, unpack(delivery_args))
   end
+  move(WAITING, DEAD, dead)
   forget(gone)
-  return #gone > 0
+  return #gone > 0, #dead > 0
 end
 
 -- vanished counts messages that the cursor passes without finding them.
@@ -103,7 +100,7 @@ end
 
 -- new leases up to want messages from behind the cursor. A first delivery leaves no trace in deliveries.
 local function new(want)
-  local due_args, out_args, left = {}, {}, want
+  local lease, out_args, left = {}, {}, want
   local function page()
     local size = math.min(left, math.max(1, math.floor((most_bytes - bytes) / largest)))
     local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', size)
@@ -115,7 +112,7 @@ local function new(want)
       vanished(n)
       local member = member_of(entry[1])
       take(member, 1, 1, size_, entry[2][4])
-      due_args[#due_args + 1], due_args[#due_args + 2] = 2 * until_, member
+      lease[#lease + 1], lease[#lease + 2] = until_, member
       out_args[#out_args + 1], out_args[#out_args + 2] = n, member
       set('id', entry[1])
       set('n', n)
@@ -129,22 +126,23 @@ local function new(want)
     return left > 0 and state.n < last.n
   end
   while page() do end
-  if #due_args > 0 then
-    redis.call('ZADD', DUE, unpack(due_args))
+  if #lease > 0 then
+    redis.call('ZADD', LEASED, unpack(lease))
     redis.call('ZADD', OUT, unpack(out_args))
   end
 end
 
-local before = head_of(DUE)
+local before = next_due()
 local died, dropped = false, state.dropped
-if before and before <= DUE_NOW then
-  died = expire(200)
+if before and before <= now then
+  died = expire()
 end
 skip_old(last.n)
 local shrunk = state.dropped > dropped
-if before and before <= DUE_NOW then
+if before and before <= now then
   local quota = state.n < last.n and math.ceil(most / 2) or most
-  shrunk = again(quota) or shrunk
+  local some_gone, some_died = again(quota)
+  shrunk, died = some_gone or shrunk, some_died or died
 end
 table.sort(taken, function(a, b) return a[1] < b[1] end)
 
@@ -166,10 +164,10 @@ if shrunk then
 end
 save()
 
-local after = head_of(DUE)
+local after = next_due()
 announce_due(before, after, died)
-local more = after and after <= DUE_NOW or room > 0 and state.n < last.n
-local reply = {OK, next_due(after), more and 1 or 0, state.epoch}
+local more = after and after <= now or room > 0 and state.n < last.n
+local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]

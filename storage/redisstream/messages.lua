@@ -1,4 +1,4 @@
--- Message ids and log entries. A member of due, out and dead is a message id with both parts padded, so that text sorts
+-- Message ids and log entries. A member of leased, waiting, dead and out is a message id with both parts padded, so that text sorts
 -- as the log does; of the second part the last four digits are the batch's salt and the rest is n.
 local function member_of(id)
   local dash = string.find(id, '-', 1, true)
@@ -42,12 +42,15 @@ local function head_of(key)
   return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
 end
 
--- due holds 2 * ms + 0 for what is leased until ms and 2 * ms + 1 for what waits until ms; up to this score all is due.
-local DUE_NOW = 2 * now + 1
+-- next_due is when the first lease runs out or the first wait is over; nil when nothing is leased or waits.
+local function next_due()
+  local lease, wait = head_of(LEASED), head_of(WAITING)
+  return lease and wait and math.min(lease, wait) or lease or wait
+end
 
--- next_due is the ms until the earliest of due, from its score; -1 when there is none.
-local function next_due(score)
-  return score and math.max(0, math.floor(score / 2) - now) or -1
+-- time_to is the ms until then, 0 when that has passed; -1 without a time.
+local function time_to(ms)
+  return ms and math.max(0, ms - now) or -1
 end
 
 -- announce_due tells waiters when something is due earlier than before, or at once if they should just try.
@@ -55,6 +58,18 @@ local function announce_due(before, after, try)
   if try then
     announce('d ' .. SUB .. ' 0')
   elseif after and (not before or after < before) then
-    announce(string.format('d %s %.0f', SUB, next_due(after)))
+    announce(string.format('d %s %.0f', SUB, time_to(after)))
+  end
+end
+
+-- move puts members with their scores, alternating as ZADD takes them, from one set into another.
+local function move(from, to, scored)
+  if #scored > 0 then
+    local members = {}
+    for i = 2, #scored, 2 do
+      members[#members + 1] = scored[i]
+    end
+    redis.call('ZREM', from, unpack(members))
+    redis.call('ZADD', to, unpack(scored))
   end
 end

@@ -4,9 +4,11 @@
 local function forget(members)
   if #members > 0 then
     redis.call('ZREM', OUT, unpack(members))
-    redis.call('ZREM', DUE, unpack(members))
-    redis.call('ZREM', DEAD, unpack(members))
     redis.call('HDEL', DELIVERIES, unpack(members))
+    if redis.call('ZREM', LEASED, unpack(members)) < #members then
+      redis.call('ZREM', WAITING, unpack(members))
+      redis.call('ZREM', DEAD, unpack(members))
+    end
   end
 end
 

@@ -11,12 +11,11 @@ local function current(from, width)
   if #members == 0 then
     return found
   end
-  local scores = redis.call('ZMSCORE', DUE, unpack(members))
+  local ends = redis.call('ZMSCORE', LEASED, unpack(members))
   local numbers, released = counts_of(members)
   local known = {}
   for i, member in ipairs(members) do
-    local score = tonumber(scores[i] or 1)
-    if score % 2 == 0 and score / 2 > now and tonumber(ARGV[at[i] + 1]) == numbers[i] and not known[member] then
+    if tonumber(ends[i] or 0) > now and tonumber(ARGV[at[i] + 1]) == numbers[i] and not known[member] then
       known[member] = true
       found[#found + 1] = {at = at[i], member = member, number = numbers[i], released = released[i]}
     end

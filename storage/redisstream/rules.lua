@@ -25,15 +25,24 @@ local function delay(attempt)
   return low + math.floor(u * (high - low))
 end
 
--- bury makes messages dead: they wait in the dead set, to be moved at once.
-local function bury(members)
-  if #members > 0 then
-    local args = {}
-    for _, member in ipairs(members) do
-      args[#args + 1] = now
-      args[#args + 1] = member
-    end
-    redis.call('ZREM', DUE, unpack(members))
-    redis.call('ZADD', DEAD, unpack(args))
+-- expire turns leases that ran out into waiting messages, or dead ones. It tells whether anything died.
+local function expire()
+  local old = redis.call('ZRANGE', LEASED, '-inf', now, 'BYSCORE', 'LIMIT', 0, 200, 'WITHSCORES')
+  local members, wait, dead = {}, {}, {}
+  for i = 1, #old, 2 do
+    members[#members + 1] = old[i]
   end
+  local numbers, released = counts_of(members)
+  for i, member in ipairs(members) do
+    local attempts = numbers[i] - released[i]
+    if exhausted(attempts) then
+      dead[#dead + 1], dead[#dead + 2] = now, member
+    else
+      wait[#wait + 1], wait[#wait + 2] = tonumber(old[2 * i]) + delay(attempts), member
+    end
+  end
+  count('expired', #members)
+  move(LEASED, WAITING, wait)
+  move(LEASED, DEAD, dead)
+  return #dead > 0
 end

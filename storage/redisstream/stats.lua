@@ -2,7 +2,7 @@
 -- stats: the counters of a subscription.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
---       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+--       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 -- gives {0, undelivered, outstanding, dead, bytes, ms since the oldest unacked was published or -1,
 --        acked, nacked, expired, dropped, lost, dead-lettered}

@@ -1,5 +1,5 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and its fields as numbers.
-local STATE, DUE, OUT, DELIVERIES, DEAD = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
 local SUB = ARGV[4]
 local FIELDS = {'rev', 'epoch', 'n', 'sum', 'bytes', 'bound', 'used',
   'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved'}

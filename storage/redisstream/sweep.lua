@@ -2,14 +2,16 @@
 -- sweep: the upkeep of a subscription that nobody may be pulling, and the taking of dead messages.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
---       5 …:s:SUB  6 …:due:SUB  7 …:out:SUB  8 …:deliveries:SUB  9 …:dead:SUB
+--       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
---       then: most dead messages to take, ms for which no other sweep gets them
--- gives {0, ms until a lease or a hold runs out or -1, 1 if another sweep now would find something, ms unused, epoch,
+--       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1
+-- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
+--        ms unused, where to go on reviewing or -1, epoch,
 --        then for each dead message: padded id, delivery number, attempt, d}
 --
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
 local most, hold = math.min(tonumber(ARGV[REST]), 200), tonumber(ARGV[REST + 1])
+local place = tonumber(ARGV[REST + 2])
 local last = tonumber(redis.call('HGET', META, 'n'))
 local looked, gone, taken = 0, {}, {}
 
@@ -52,7 +54,7 @@ local function take_dead()
   for i, member in ipairs(members) do
     local attempts = numbers[i] - released[i]
     if not exhausted(attempts) then
-      revived[#revived + 1], revived[#revived + 2] = DUE_NOW, member
+      revived[#revived + 1], revived[#revived + 2] = now, member
     elseif #taken < most and looked < 1000000 then
       local entry = look(member)
       if entry then
@@ -61,54 +63,63 @@ local function take_dead()
       end
     end
   end
-  if #revived > 0 then
-    redis.call('ZADD', DUE, unpack(revived))
-    for i = 2, #revived, 2 do
-      redis.call('ZREM', DEAD, revived[i])
-    end
-  end
+  move(DEAD, WAITING, revived)
   if #held > 0 then
     redis.call('ZADD', DEAD, unpack(held))
   end
   forget({unpack(gone, from + 1)})
 end
 
--- left tells whether another sweep now would find something. What waits and is due is for a lease to take.
-local function left()
-  local oldest, dead = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD)
-  if dead and dead <= now or oldest and ms_of(oldest) < cutoff then
-    return true
+-- review looks at a part of what waits for messages that have had all their attempts by now, and gives the place where to
+-- go on, or -1. They can be taken when their wait is over.
+local function review()
+  if place < 0 then
+    return -1
   end
-  local due = redis.call('ZRANGE', DUE, '-inf', DUE_NOW, 'BYSCORE', 'LIMIT', 0, 200, 'WITHSCORES')
-  for i = 2, #due, 2 do
-    if tonumber(due[i]) % 2 == 0 then
-      return true
+  local part = redis.call('ZRANGE', WAITING, place, place + 199, 'WITHSCORES')
+  local members, dead = {}, {}
+  for i = 1, #part, 2 do
+    members[#members + 1] = part[i]
+  end
+  local numbers, released = counts_of(members)
+  for i, member in ipairs(members) do
+    if exhausted(numbers[i] - released[i]) then
+      dead[#dead + 1], dead[#dead + 2] = part[2 * i], member
     end
   end
-  return false
+  move(WAITING, DEAD, dead)
+  return #members == 200 and place + 200 - #dead / 2 or -1
 end
 
--- soon is the ms until the next time after now at which a lease, a wait or a hold ends; -1 when none will.
+-- left tells whether another sweep now would find something.
+local function left()
+  local oldest, dead, lease = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD), head_of(LEASED)
+  return dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
+end
+
+-- soon is the ms until the next time after now at which a lease runs out or dead messages can be taken; -1 without one.
 local function soon()
-  local due = redis.call('ZRANGE', DUE, '(' .. string.format('%.0f', DUE_NOW), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  local dead = redis.call('ZRANGE', DEAD, '(' .. string.format('%.0f', now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  due = due and math.floor(due / 2) - now
-  dead = dead and dead - now
-  return math.min(due or dead or -1, dead or due or -1)
+  local first
+  for _, key in ipairs({LEASED, DEAD}) do
+    local at = tonumber(redis.call('ZRANGE', key, string.format('(%.0f', now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2])
+    first = at and math.min(at, first or at) or first
+  end
+  return time_to(first)
 end
 
-local before = head_of(DUE)
+local before = next_due()
 skip_old(last)
 drop_old()
-local died = expire(200)
+local died = expire()
+local reviewed = review()
 take_dead()
 table.sort(taken, function(a, b) return a[1] < b[1] end)
 settle_floor()
 trim(true)
 local places = freed()
 save()
-announce_due(before, head_of(DUE), died or places)
-local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - state.used), state.epoch}
+announce_due(before, next_due(), died or places)
+local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - state.used), reviewed, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]

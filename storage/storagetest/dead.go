@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"slices"
 	"time"
 
 	"postrider/subscriptions"
@@ -12,6 +13,8 @@ var dying = []check{
 	{"dead without anybody pulling", deadBySweep},
 	{"fewer attempts than were had", deadByPatch},
 	{"fewer attempts, without anybody pulling", deadByPatchSweep},
+	{"fewer attempts, for some of many", deadByPatchMany},
+	{"dead behind many that wait", deadBehindWaiting},
 	{"released attempts do not kill", deadNotByRelease},
 	{"a late ack saves a dead message", deadAcked},
 	{"a dead message is not leased, nacked, extended or released", deadUntouched},
@@ -106,11 +109,67 @@ func deadByPatch(r *rig) {
 func deadByPatchSweep(r *rig) {
 	s := waitingAt7(r)
 	s.rules.MaxAttempts = 5
-	result := s.sweep(10)
+	same(r, "next due", s.sweep(10).NextDue, -1) // without a review, what waits is no work
+	result := s.review(10, 0)
 	same(r, "dead", len(result.Dead), 0)
+	same(r, "review", result.Review, -1)
 	same(r, "next due", result.NextDue, time.Minute)
 	r.Clock.Advance(time.Minute)
 	same(r, "dead", data(s.sweep(10).Dead), []string{"a"})
+}
+
+// deadByPatchMany has more to review than one sweep looks at, and most of it stays.
+func deadByPatchMany(r *rig) {
+	t, s := r.one()
+	s.rules.MaxAttempts = 10
+	s.rules.Retry = fixed(time.Minute)
+	t.several(450)
+	ds := s.all()
+	s.nack(ds...)
+	r.Clock.Advance(time.Minute)
+	tried := []int{3, 240, 449}
+	for range 5 {
+		again := s.all()
+		slices.SortFunc(again, func(a, b subscriptions.Delivery) int { return a.Message.ID.Compare(b.Message.ID) })
+		for _, i := range tried {
+			s.nack(again[i])
+		}
+		s.release(except(again, tried)...)
+		r.Clock.Advance(time.Minute)
+	}
+	s.rules.MaxAttempts = 5
+	var dead []subscriptions.MessageID
+	for place := 0; place >= 0; {
+		result := s.review(10, place)
+		place = result.Review
+		for _, d := range result.Dead {
+			dead = append(dead, d.Message.ID)
+		}
+	}
+	slices.SortFunc(dead, subscriptions.MessageID.Compare)
+	same(r, "dead", dead, []subscriptions.MessageID{ds[3].Message.ID, ds[240].Message.ID, ds[449].Message.ID})
+}
+
+// except leaves out the deliveries at these places.
+func except(ds []subscriptions.Delivery, places []int) (rest []subscriptions.Delivery) {
+	for i, d := range ds {
+		if !slices.Contains(places, i) {
+			rest = append(rest, d)
+		}
+	}
+	return rest
+}
+
+// deadBehindWaiting is about a lease that runs out unseen behind many messages that wait and that nobody pulls.
+func deadBehindWaiting(r *rig) {
+	t, s := r.one()
+	s.rules.MaxAttempts = 2
+	t.several(301)
+	ds := s.all()
+	s.nack(ds...)
+	last := s.lease(1)[0]
+	r.Clock.Advance(deadline)
+	same(r, "dead", data(s.sweep(10).Dead), data([]subscriptions.Delivery{last}))
 }
 
 func deadNotByRelease(r *rig) {

@@ -24,8 +24,7 @@
 //   - Attach answers ErrGone on a closed topic, also where the state exists. A slot that was closed stays so when emptied.
 //   - A use of a subscription is: Attach, Revise, Acknowledge, and Lease with Use.
 //   - A sweep calls back to life, and hands out, only dead messages whose hold has passed, in order of the log. NextDue is the
-//     next moment after now at which a lease runs out, a waiting message becomes due or a hold ends: one that waits may turn
-//     out to be dead, but one that is due already is no work for a sweep.
+//     next moment after now at which a lease runs out, a hold ends or the wait of what a review found dead is over.
 //   - SettleDead takes a message whatever became of it since the sweep, for its copy is in the dead-letter topic.
 //   - With nothing attached, publishes are dropped also while dead letters are kept.
 //   - A Feed position that is Lost brings no changes, only the position to go on from. Changes may come in pages: what is

@@ -156,6 +156,7 @@ func (m *machine) sweep() {
 // sweepOne sweeps s and tells whether there is more to do.
 func (m *machine) sweepOne(s *modelSub, limit int) (more bool) {
 	r := subscriptions.SweepRequest{Ref: s.ref, Rules: s.rules, Max: limit, Hold: 5 * time.Second, Jitter: drawJitter(m.T)}
+	r.Review = rapid.SampledFrom([]int{-1, 0, 3}).Draw(m.T, "review")
 	result := must(m, "sweep", func(store subscriptions.Store) (subscriptions.SweepResult, error) {
 		return store.Sweep(ctx, r)
 	})

@@ -152,7 +152,13 @@ const hold = time.Minute
 
 func (s *sub) sweep(limit int) subscriptions.SweepResult {
 	s.Helper()
-	result, err := s.Store.Sweep(s.Context(), subscriptions.SweepRequest{Ref: s.ref, Rules: s.rules, Max: limit, Hold: hold})
+	return s.review(limit, -1)
+}
+
+// review sweeps and looks through what waits, from a place on.
+func (s *sub) review(limit, place int) subscriptions.SweepResult {
+	s.Helper()
+	result, err := s.Store.Sweep(s.Context(), subscriptions.SweepRequest{Ref: s.ref, Rules: s.rules, Max: limit, Hold: hold, Review: place})
 	s.ok(err)
 	return result
 }

@@ -23,9 +23,9 @@ var sweeping = []check{
 
 func sweepNothing(r *rig) {
 	t, s := r.one()
-	same(r, "sweep", s.sweep(10), subscriptions.SweepResult{NextDue: -1})
+	same(r, "sweep", s.sweep(10), subscriptions.SweepResult{NextDue: -1, Review: -1})
 	t.publish("a")
-	same(r, "sweep", s.sweep(10), subscriptions.SweepResult{NextDue: -1})
+	same(r, "sweep", s.sweep(10), subscriptions.SweepResult{NextDue: -1, Review: -1})
 	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 1, Bytes: 1})
 }
 
@@ -84,7 +84,7 @@ func sweepExpires(r *rig) {
 	result := s.sweep(10)
 	same(r, "dead", len(result.Dead), 0)
 	same(r, "more", result.More, false)
-	same(r, "next due", result.NextDue, time.Second)
+	same(r, "next due", result.NextDue, -1)
 	same(r, "stats", s.stats(), subscriptions.Stats{Outstanding: 1, Bytes: 1, OldestAge: deadline + time.Second, Expired: 1})
 	same(r, "attempt", s.comesAfter(time.Second).Attempt, 2)
 }
