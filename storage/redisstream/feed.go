@@ -38,9 +38,6 @@ func (s *Store) Beat(ctx context.Context, server string, ttl time.Duration, at s
 			beat.Changes = append(beat.Changes, c)
 		}
 	}
-	if beat.Lost {
-		s.forgetProjects()
-	}
 	return beat, f.err
 }
 
@@ -67,20 +64,11 @@ func (s *Store) Projects(ctx context.Context) ([]string, error) {
 	return projects, failed("projects", err)
 }
 
-// noteProject puts a project on the list before its first record is written, once a process.
+// noteProject puts a project on the list. It comes before each insert, which is rare: to remember what was noted would be
+// wrong once Redis has lost it.
 func (s *Store) noteProject(ctx context.Context, project string) error {
-	if _, known := s.projects.Load(project); known {
-		return nil
-	}
-	if err := s.client.SAdd(ctx, s.keys.projects(), project).Err(); err != nil {
-		return failed("note project", err)
-	}
-	s.projects.Store(project, true)
-	return nil
+	return failed("note project", s.client.SAdd(ctx, s.keys.projects(), project).Err())
 }
-
-// forgetProjects makes noteProject write again: Redis may have lost what this process has noted.
-func (s *Store) forgetProjects() { s.projects.Clear() }
 
 // noteChange tells all servers of a written record. The record is written already, so the call does not fail for it: a
 // server that is not told finds the record when it next reads all.

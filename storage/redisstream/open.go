@@ -33,13 +33,12 @@ const linger = 5 * time.Second
 
 // Store is subscriptions.Store on Redis.
 type Store struct {
-	client   redis.UniversalClient
-	options  Options
-	log      *slog.Logger
-	keys     names
-	batches  *batches
-	hub      *hub
-	projects sync.Map // projects that this process has noted
+	client  redis.UniversalClient
+	options Options
+	log     *slog.Logger
+	keys    names
+	batches *batches
+	hub     *hub
 }
 
 var _ subscriptions.Store = (*Store)(nil)
