@@ -2,14 +2,14 @@
 -- append_dead: appends dead letters that the topic has not taken yet.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:taken
--- ARGV  1 now or ''  2 revision  3 wake channel  4 salt, 0 to 9999
+-- ARGV  1 now or ''  2 revision  3 wake channel  4 salt, four digits
 --       5 how long, in ms, the log keeps them when nothing is attached
 --       6 how long, in ms, the topic remembers what it took
 --       then for each message: SOURCE:ID, h without its sum, d
 -- gives {0}
 --
 -- A script, since looking up what was taken, appending and remembering must be one step: a repeated move adds no copy.
-local salt, keep, remember = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local salt, keep, remember = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 
 -- Bounded, like everything here: what is left goes with the next move.
 local old = redis.call('ZRANGE', TAKEN, '-inf', now - remember, 'BYSCORE', 'LIMIT', 0, 100)

@@ -33,7 +33,7 @@ func (s *Store) AppendDead(
 	ctx context.Context, topic subscriptions.TopicRef, source string, dead []subscriptions.Message, keep time.Duration,
 ) error {
 	args := []any{
-		s.now(), topic.Revision, s.keys.wake(topic.UID), s.salt(), wholeMillis(keep), wholeMillis(rememberTaken),
+		s.now(), topic.Revision, s.keys.wake(topic.UID), digits(s.salt()), wholeMillis(keep), wholeMillis(rememberTaken),
 	}
 	for _, m := range dead {
 		args = append(args, takenMember(source, m.ID), head(m), encodeMessage(m))

@@ -85,72 +85,78 @@ local function again(quota)
   return #gone > 0, #dead > 0
 end
 
--- vanished counts messages that the cursor passes without finding them.
-local function vanished(n)
-  count('lost', n - state.n - 1)
+-- advance moves the cursor. Of the messages that it passes so many were found: the others have vanished.
+local function advance(id, n, sum, found)
+  count('lost', n - state.n - found)
+  set('id', id)
+  set('n', n)
+  set('sum', sum)
 end
 
--- end_of_log moves the cursor to the end: what n says lies ahead is not there.
-local function end_of_log()
-  vanished(last.n + 1)
-  set('id', string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999))
-  set('n', last.n)
-  set('sum', last.sum)
-end
-
--- new leases up to want messages from behind the cursor. A first delivery leaves no trace in deliveries.
+-- new leases up to want messages from behind the cursor and gives their number. A first delivery leaves no trace in
+-- deliveries.
 local function new(want)
-  local lease, out_args, left = {}, {}, want
+  local lease, out_args, left, before = {}, {}, want, bytes
   local function page()
-    local size = math.min(left, math.max(1, math.floor((most_bytes - bytes) / largest)))
-    local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', size)
-    for _, entry in ipairs(entries) do
-      local n, size_, sum = read(entry)
-      if not fits(size_) then
-        return false
+    local count_ = math.min(left, math.max(1, math.floor((most_bytes - bytes) / largest)))
+    local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
+    local found, at = 0, nil
+    for i, entry in ipairs(entries) do
+      local n, size = read(entry)
+      if not fits(size) then
+        break
       end
-      vanished(n)
       local member = member_of(entry[1])
-      take(member, 1, 1, size_, entry[2][4])
+      take(member, 1, 1, size, entry[2][4])
       lease[#lease + 1], lease[#lease + 2] = until_, member
       out_args[#out_args + 1], out_args[#out_args + 2] = n, member
-      set('id', entry[1])
-      set('n', n)
-      set('sum', sum)
-      set('bytes', state.bytes + size_)
-      left = left - 1
+      found, at = i, n
     end
-    if #entries < size and state.n < last.n then
-      end_of_log()
+    if found > 0 then
+      advance(entries[found][1], at, sum_of(entries[found]), found)
+      left = left - found
+    end
+    if found < #entries then
+      return false
+    end
+    if #entries < count_ and state.n < last.n then -- what n says lies ahead is not there
+      advance(string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999), last.n, last.sum, 0)
     end
     return left > 0 and state.n < last.n
   end
   while page() do end
+  set('bytes', state.bytes + bytes - before)
   if #lease > 0 then
     redis.call('ZADD', LEASED, unpack(lease))
     redis.call('ZADD', OUT, unpack(out_args))
   end
+  return want - left
 end
 
-local before = next_due()
-local died, dropped = false, state.dropped
-if before and before <= now then
+local before, after = next_due(), nil
+local is_due, died = before and before <= now, false
+if is_due then
   died = expire()
 end
-skip_old(last.n)
-local shrunk = state.dropped > dropped
-if before and before <= now then
+local shrunk = skip_old(last.n)
+if is_due then
   local quota = state.n < last.n and math.ceil(most / 2) or most
   local some_gone, some_died = again(quota)
   shrunk, died = some_gone or shrunk, some_died or died
+  table.sort(taken, function(a, b) return a[1] < b[1] end)
+  after = next_due()
+else
+  after = before
 end
-table.sort(taken, function(a, b) return a[1] < b[1] end)
 
 local room = bound - redis.call('ZCARD', OUT)
 local want = math.min(most - #taken, room)
 if want > 0 and state.n < last.n and looked < 1000000 then
-  new(want)
-  room = bound - redis.call('ZCARD', OUT)
+  local leased = new(want)
+  room = room - leased
+  if leased > 0 then
+    after = math.min(after or until_, until_)
+  end
 end
 local held_back = room <= 0 and state.n < last.n and bound or 0
 if held_back ~= state.bound then
@@ -164,7 +170,6 @@ if shrunk then
 end
 save()
 
-local after = next_due()
 announce_due(before, after, died)
 local more = after and after <= now or room > 0 and state.n < last.n
 local reply = {OK, time_to(after), more and 1 or 0, state.epoch}

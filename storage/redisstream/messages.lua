@@ -1,5 +1,5 @@
--- Message ids and log entries. A member of leased, waiting, dead and out is a message id with both parts padded, so that text sorts
--- as the log does; of the second part the last four digits are the batch's salt and the rest is n.
+-- Message ids and log entries. A member of leased, waiting, dead and out is a message id with both parts padded, so that
+-- text sorts as the log does; of the second part the last four digits are the batch's salt and the rest is n.
 local function member_of(id)
   local dash = string.find(id, '-', 1, true)
   return string.rep('0', 14 - dash) .. string.sub(id, 1, dash)
@@ -14,14 +14,18 @@ local function ms_of(member)
   return tonumber(string.sub(member, 1, 13))
 end
 
--- read takes an entry of the log apart: n, size and the running sum up to and with it.
+-- read gives n and the size of an entry of the log, sum_of the running sum of sizes up to and with it.
 local function read(entry)
   local id, h = entry[1], entry[2][2]
   if string.sub(h, 1, 1) ~= FORMAT then
     error('entry ' .. id .. ' of ' .. LOG .. ' has an unknown version')
   end
   local n = tonumber(string.sub(id, string.find(id, '-', 1, true) + 1, -5))
-  return n, tonumber(string.sub(h, 18, 25), 16), tonumber(string.sub(h, 26))
+  return n, tonumber(string.sub(h, 18, 25), 16)
+end
+
+local function sum_of(entry)
+  return tonumber(string.sub(entry[2][2], 26))
 end
 
 -- counts_of gives the delivery number and the released count of each member. Most messages are delivered once and have

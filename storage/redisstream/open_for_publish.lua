@@ -14,9 +14,12 @@ end
 local n, sum, largest = tonumber(meta[4]), tonumber(meta[6]), tonumber(meta[7])
 local ms = tonumber(meta[5])
 
--- append adds one entry to the log. head is the entry's h without the running sum; keep is false when nobody needs it.
+-- append adds one entry to the log. head is the entry's h without the running sum; salt has four digits; keep is false
+-- when nobody needs the message.
 local function append(head, data, salt, keep)
-  ms = math.max(ms, now) -- a clock that was set back, or a replica's that lags, must not make ids fall
+  if now > ms then -- a clock that was set back, or a replica's that lags, must not make ids fall
+    ms = now
+  end
   local size = tonumber(string.sub(head, 18, 25), 16)
   n = n + 1
   sum = sum + size
@@ -24,8 +27,8 @@ local function append(head, data, salt, keep)
     largest = size
   end
   if keep then
-    local id = string.format('%.0f-%.0f', ms, n * 10000 + salt)
-    redis.call('XADD', LOG, id, 'h', head .. string.format('%.0f', sum), 'd', data)
+    -- Lua writes whole numbers of up to 14 digits as they are. A sum of bytes may have more.
+    redis.call('XADD', LOG, ms .. '-' .. n .. salt, 'h', head .. string.format('%.0f', sum), 'd', data)
   end
 end
 

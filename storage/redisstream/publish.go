@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 
 	"postrider/subscriptions"
@@ -23,7 +24,7 @@ func (s *Store) publishNow(
 ) ([]subscriptions.MessageID, error) {
 	salt := s.salt()
 	args := make([]any, 0, 4+2*len(msgs))
-	args = append(args, s.now(), topic.Revision, s.keys.wake(topic.UID), salt)
+	args = append(args, s.now(), topic.Revision, s.keys.wake(topic.UID), digits(salt))
 	for _, m := range msgs {
 		args = append(args, head(m), encodeMessage(m))
 	}
@@ -39,6 +40,9 @@ func (s *Store) publishNow(
 	}
 	return ids, f.err
 }
+
+// digits writes a salt with its four digits, as the script appends it to a count.
+func digits(salt int64) string { return fmt.Sprintf("%04d", salt) }
 
 // salt is the random part of a batch's ids.
 func (s *Store) salt() int64 {

@@ -10,6 +10,7 @@
 -- A script, since the parts belong to one moment.
 save()
 local meta = redis.call('HMGET', META, 'n', 'sum')
+local counters = redis.call('HMGET', STATE, 'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved')
 local undelivered = tonumber(meta[1]) - state.n
 local oldest = redis.call('ZRANGE', OUT, 0, 0)[1]
 local age = oldest and now - ms_of(oldest) or -1
@@ -17,6 +18,9 @@ if not oldest and undelivered > 0 then
   local entry = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1)[1]
   age = entry and now - tonumber(string.match(entry[1], '^%d+')) or -1
 end
-return {OK, undelivered, redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD),
-  tonumber(meta[2]) - state.sum + state.bytes, age,
-  state.acked, state.nacked, state.expired, state.dropped, state.lost, state.moved}
+local reply = {OK, undelivered, redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD),
+  tonumber(meta[2]) - state.sum + state.bytes, age}
+for _, counter in ipairs(counters) do
+  reply[#reply + 1] = tonumber(counter)
+end
+return reply

@@ -1,50 +1,50 @@
--- What every script on a subscription's state starts with: its keys, the revision check, and its fields as numbers.
+-- What every script on a subscription's state starts with: its keys, the revision check, and the fields that steps act on.
 local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
 local SUB = ARGV[4]
-local FIELDS = {'rev', 'epoch', 'n', 'sum', 'bytes', 'bound', 'used',
-  'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved'}
 
-local loaded = redis.call('HMGET', STATE, 'v', 'id', unpack(FIELDS))
+local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound')
 if not loaded[1] then
   return {GONE}
 end
 if loaded[1] ~= FORMAT then
   return {UNKNOWN, STATE, loaded[1]}
 end
-local state = {id = loaded[2]}
-for i, field in ipairs(FIELDS) do
-  state[field] = tonumber(loaded[i + 2])
-end
-local changed = {}
+local state = {
+  epoch = tonumber(loaded[3]), id = loaded[4], n = tonumber(loaded[5]), sum = tonumber(loaded[6]),
+  bytes = tonumber(loaded[7]), bound = tonumber(loaded[8]),
+}
+local changed, counted = {}, {}
 
--- set changes a field; save writes those that changed, at once.
+-- set changes a field and count a counter; save writes what changed, at once.
 local function set(field, value)
   state[field] = value
   changed[field] = true
 end
 
 local function count(field, by)
-  if by ~= 0 then
-    set(field, state[field] + by)
-  end
+  counted[field] = (counted[field] or 0) + by
 end
 
 local function save()
-  local pairs_ = {}
+  local args = {}
   for field in pairs(changed) do
-    pairs_[#pairs_ + 1] = field
-    pairs_[#pairs_ + 1] = state[field]
+    args[#args + 1], args[#args + 2] = field, state[field]
   end
-  if #pairs_ > 0 then
-    redis.call('HSET', STATE, unpack(pairs_))
+  if #args > 0 then
+    redis.call('HSET', STATE, unpack(args))
+  end
+  for field, by in pairs(counted) do
+    if by ~= 0 then
+      redis.call('HINCRBY', STATE, field, by)
+    end
   end
 end
 
 local revision = tonumber(ARGV[2])
-if revision < state.rev then
+if revision < tonumber(loaded[2]) then
   return {STALE}
 end
-if revision > state.rev then
+if revision > tonumber(loaded[2]) then
   -- Whatever call brings it wakes who waits under the old one: the revise that follows is not higher any more.
   set('rev', revision)
   announce('r ' .. SUB)

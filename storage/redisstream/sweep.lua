@@ -119,7 +119,7 @@ trim(true)
 local places = freed()
 save()
 announce_due(before, next_due(), died or places)
-local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - state.used), reviewed, state.epoch}
+local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - redis.call('HGET', STATE, 'used')), reviewed, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]
