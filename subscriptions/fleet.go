@@ -14,7 +14,7 @@ const (
 	// counts as alive after one, so that a killed server's subscriptions have
 	// new owners within 5 s.
 	beatEvery = time.Second
-	beatTTL   = 3500 * time.Millisecond
+	beatTTL   = 3 * time.Second
 	// rereadEvery is how often all records are read again although the feed
 	// lost none: a change whose writer died before telling is found then.
 	rereadEvery = time.Minute
@@ -74,10 +74,7 @@ func (s *Service) Owned(fn func([]Subscription)) (stop func()) {
 // run beats until ctx ends, then leaves the fleet. The store being away is no
 // reason to end: what was owned stays owned, and leases decide.
 func (f *fleet) run(ctx context.Context) error {
-	stop, err := f.watchCatalog(ctx)
-	if err != nil {
-		return err
-	}
+	stop := f.watchCatalog(ctx)
 	defer stop()
 	failing := false
 	for {
@@ -97,12 +94,16 @@ func (f *fleet) run(ctx context.Context) error {
 }
 
 // watchCatalog lets a change of a record on any server hasten the next beat. It
-// tries until the store is there.
-func (f *fleet) watchCatalog(ctx context.Context) (stop func(), err error) {
+// tries until the store is there or ctx ends.
+func (f *fleet) watchCatalog(ctx context.Context) (stop func()) {
 	for {
-		stop, err = f.s.store.Watch(ctx, CatalogTopic, func(Wake) { signal(f.hint) })
-		if err == nil || !sleep(ctx, beatEvery, nil) {
-			return stop, nilWhenDone(ctx, err)
+		stop, err := f.s.store.Watch(ctx, CatalogTopic, func(Wake) { signal(f.hint) })
+		if err == nil {
+			return stop
+		}
+		f.s.logFailure(ctx, "watch the catalog", "", err)
+		if !sleep(ctx, beatEvery, nil) {
+			return func() {}
 		}
 	}
 }

@@ -147,3 +147,20 @@ func TestAChangeThatNobodyToldIsFoundWithinTwoMinutes(t *testing.T) {
 		}
 	})
 }
+
+// unwatched is a store that cannot be watched.
+type unwatched struct{ subscriptions.Store }
+
+func (unwatched) Watch(context.Context, string, func(subscriptions.Wake)) (func(), error) {
+	return nil, subscriptions.Errorf(subscriptions.Unavailable, "the store cannot be reached")
+}
+
+func TestAServerStopsAlsoBeforeItsStoreIsThere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		for _, running := range []time.Duration{0, 3 * time.Second} {
+			_, stop := w.mortal(unwatched{w.store})
+			wait(running)
+			stop()
+		}
+	})
+}

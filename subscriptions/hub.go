@@ -28,7 +28,8 @@ type topicWatch struct {
 	err   error
 	stop  func()
 	refs  int
-	// waiters are those who wait, by the UID of their subscription, longest first.
+	// waiters are those who wait, by the UID of their subscription. Who is woken
+	// goes to the end of the row, so that all have their turn.
 	waiters map[string][]*Waiter
 	// due holds, by subscription, the timer of its next due message.
 	due map[string]*dueTimer
@@ -44,8 +45,9 @@ type dueTimer struct {
 
 // Waiter is somebody who waits for messages of one subscription.
 type Waiter struct {
-	watch *topicWatch
-	sub   string
+	watch  *topicWatch
+	sub    string
+	paused bool
 	// C holds a token when it is worth trying to lease.
 	C chan struct{}
 }
@@ -101,6 +103,25 @@ func (w *Waiter) Pass() {
 	w.watch.hub.mu.Lock()
 	defer w.watch.hub.mu.Unlock()
 	w.watch.wakeOther(w)
+}
+
+// Pause keeps wake-ups for messages from w, which has room for no more, until
+// Resume: they go to the others. That the subscription changed still wakes it.
+func (w *Waiter) Pause() {
+	w.watch.hub.mu.Lock()
+	defer w.watch.hub.mu.Unlock()
+	w.paused = true
+	if len(w.C) > 0 { // it may have come for a message
+		w.watch.wakeOther(w)
+	}
+}
+
+// Resume ends Pause. Lease once after it: what came meanwhile may have found
+// nobody.
+func (w *Waiter) Resume() {
+	w.watch.hub.mu.Lock()
+	defer w.watch.hub.mu.Unlock()
+	w.paused = false
 }
 
 // WakeIn wakes a waiter of the subscription after d, unless one is woken
@@ -217,12 +238,15 @@ func (t *topicWatch) wakeOne(sub string) { t.wakeFirst(sub, nil) }
 func (t *topicWatch) wakeOther(w *Waiter) { t.wakeFirst(w.sub, w) }
 
 func (t *topicWatch) wakeFirst(sub string, except *Waiter) {
-	for _, w := range t.waiters[sub] {
-		if w == except {
+	row := t.waiters[sub]
+	for i, w := range row {
+		if w == except || w.paused {
 			continue
 		}
 		select {
 		case w.C <- struct{}{}:
+			copy(row[i:], row[i+1:])
+			row[len(row)-1] = w
 			return
 		default: // has a token already
 		}

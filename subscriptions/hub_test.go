@@ -111,6 +111,47 @@ func TestWhoFindsMoreWakesTheNext(t *testing.T) {
 	})
 }
 
+func TestWakeUpsGoRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeWatcher{}
+		h := newHub(f)
+		ws := []*Waiter{join(t, h, "t", "s"), join(t, h, "t", "s"), join(t, h, "t", "s")}
+		for i := range 2 * len(ws) {
+			f.wake("t", Wake{Kind: Published})
+			want(t, "the next", woken(ws[i%len(ws)]), 1)
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
+}
+
+func TestWhoPausesIsNotWokenForMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeWatcher{}
+		h := newHub(f)
+		full, other := join(t, h, "t", "s"), join(t, h, "t", "s")
+		f.wake("t", Wake{Kind: Published})
+		full.Pause() // holds the token: it may be for a message
+		want(t, "the other", woken(other), 1)
+		want(t, "itself", woken(full), 1)
+		for range 2 {
+			f.wake("t", Wake{Kind: Published})
+			want(t, "the other", woken(other), 1)
+		}
+		want(t, "paused", woken(full), 0)
+		f.wake("t", Wake{Kind: Revised, Subscription: "s"})
+		want(t, "paused, of the revised", woken(full), 1)
+		other.Leave()
+		f.wake("t", Wake{Kind: Published})
+		want(t, "paused and alone", woken(full), 0)
+		full.Resume()
+		f.wake("t", Wake{Kind: Published})
+		want(t, "resumed", woken(full), 1)
+		full.Leave()
+	})
+}
+
 func TestTheEarliestDueTimeWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeWatcher{}

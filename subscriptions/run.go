@@ -38,14 +38,6 @@ func signal(c chan struct{}) {
 	}
 }
 
-// nilWhenDone drops an error that only says that ctx has ended.
-func nilWhenDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
 func setOrDelete[K comparable, V any](m map[K]V, k K, v V, set bool) {
 	if set {
 		m[k] = v
