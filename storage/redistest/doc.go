@@ -2,7 +2,7 @@
 //
 // Every server is a real redis-server process that belongs to the test binary: it listens where nobody else looks (a unix
 // socket in a temporary folder, or a free port on loopback), keeps nothing of the machine's own Redis, and ends with the
-// binary, also when that is killed (on Linux, by Pdeathsig).
+// binary, also when that is killed.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(redistest.Wrap(m)) }
 //

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"postrider/storage/private/child"
 )
 
 // masterName is what the sentinel calls the master.
@@ -22,7 +24,7 @@ type SentinelServer struct {
 
 	port    int
 	dir     string
-	process *process
+	process *child.Process
 	client  *redis.SentinelClient
 }
 
@@ -67,7 +69,7 @@ func (s *SentinelServer) launch(t testing.TB) error {
 		if s.port, err = freePort(); err != nil {
 			return err
 		}
-		if err = s.attempt(path); err == nil || s.process == nil || !s.process.ended() {
+		if err = s.attempt(path); err == nil || s.process == nil || !s.process.Ended() {
 			return err
 		}
 	}
@@ -87,7 +89,7 @@ func (s *SentinelServer) attempt(path string) error {
 		return err
 	}
 	s.end() // an earlier attempt
-	p, err := launch(path, s.dir, []string{file, "--sentinel"})
+	p, err := child.Start(child.Command{Program: path, Args: []string{file, "--sentinel"}, Dir: s.dir})
 	if err != nil {
 		return err
 	}
@@ -99,8 +101,8 @@ func (s *SentinelServer) attempt(path string) error {
 
 // ready is nil once the sentinel knows a replica that it could promote.
 func (s *SentinelServer) ready() error {
-	if s.process.ended() {
-		return fatal{fmt.Errorf("redis-sentinel ended at once:\n%s", s.process.lastWords())}
+	if s.process.Ended() {
+		return fatal{s.process.Err()}
 	}
 	connection, err := net.Dial("tcp", s.Addr())
 	if err != nil {
@@ -127,7 +129,7 @@ func (s *SentinelServer) end() {
 		_ = s.client.Close()
 	}
 	if s.process != nil {
-		s.process.kill()
+		s.process.Kill()
 	}
 }
 

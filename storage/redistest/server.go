@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"postrider/storage/private/child"
 )
 
 // Server is one private redis-server. Its methods may be called from several tests at once, except those that stop it.
@@ -26,7 +28,7 @@ type Server struct {
 	password string
 	tls      *tls.Config // nil for plain text
 	args     []string
-	process  *process
+	process  *child.Process
 	admin    *redis.Client // our own connection, by the socket
 	infos    atomic.Int64  // how many INFO calls were ours
 }
@@ -88,30 +90,21 @@ func newServer(path string, options []Option) (*Server, error) {
 
 // launch runs the process and waits until it answers, with its data loaded.
 func (s *Server) launch() error {
-	_ = os.Remove(s.socket) // a killed server leaves its socket behind
-	p, err := launch(s.path, s.dir, s.args)
+	p, err := child.Start(child.Command{Program: s.path, Args: s.args, Dir: s.dir, Socket: s.socket})
 	if err != nil {
 		return err
 	}
 	s.process = p
-	return poll(func() error {
-		if p.ended() {
-			return fatal{fmt.Errorf("redis-server ended at once:\n%s", p.lastWords())}
-		}
-		connection, err := net.Dial("unix", s.socket) // asked first, since go-redis logs each failure
-		if err != nil {
-			return err
-		}
-		_ = connection.Close()
-		return s.admin.Ping(context.Background()).Err()
-	})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return p.Await(ctx)
 }
 
 // close ends the server without ceremony and removes its folder.
 func (s *Server) close() {
 	_ = s.admin.Close()
 	if s.process != nil {
-		s.process.kill()
+		s.process.Kill()
 	}
 	_ = os.RemoveAll(s.dir)
 }
@@ -119,19 +112,21 @@ func (s *Server) close() {
 // Kill ends the server as a crash does. What only memory held is lost; [Server.Restart] brings it back.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	s.process.kill()
+	s.process.Kill()
 }
 
-// Stop shuts the server down in good order (about 0.1 s).
+// Stop shuts the server down in good order.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	s.process.stop()
+	if err := s.process.Stop(patience); err != nil {
+		t.Errorf("redistest: stop: %v", err)
+	}
 }
 
 // Restart ends the server if it still runs and starts it again, on the same socket, port and folder.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	s.process.stop()
+	_ = s.process.Stop(patience) // it may have been killed before
 	if err := s.launch(); err != nil {
 		t.Fatalf("redistest: restart: %v", err)
 	}
@@ -141,7 +136,7 @@ func (s *Server) Restart(t testing.TB) {
 // Socket is the path of the unix socket.
 func (s *Server) Socket() string { return s.socket }
 
-// Dir is the folder of the server's files: the socket, the log, the append-only file.
+// Dir is the folder of the server's files: the socket, the append-only file.
 func (s *Server) Dir() string { return s.dir }
 
 // Addr is the TCP address, for a server that was started with [TCP], in a cluster, behind a sentinel or with TLS.
