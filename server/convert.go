@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"postrider/server/api"
+	"postrider/server/rules"
 	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
 // topicOf makes the domain's topic of the fields that a request is about.
-func topicOf(name subscriptions.TopicName, in api.Topic, about fields) (subscriptions.Topic, error) {
+func topicOf(name subscriptions.TopicName, in api.Topic, about rules.Fields) (subscriptions.Topic, error) {
 	if err := agree(in.Name, name); err != nil {
 		return subscriptions.Topic{}, err
 	}
-	if err := refuseUnbuilt(about, unbuiltOfTopic(in)); err != nil {
+	if err := unbuiltOfTopic(in).Refuse(about); err != nil {
 		return subscriptions.Topic{}, err
 	}
 	return subscriptions.Topic{Name: name, Labels: in.Labels}, nil
@@ -70,17 +71,4 @@ func duration(d *wire.Duration) *time.Duration {
 	}
 	t := d.Duration()
 	return &t
-}
-
-// positive is a duration whose absence the domain knows as 0. So a 0 that is there, which is too short, is refused here, since
-// it would pass as absent.
-func positive(field string, d *wire.Duration, least time.Duration) (time.Duration, error) {
-	if d == nil {
-		return 0, nil
-	}
-	t := d.Duration()
-	if t == 0 {
-		return 0, subscriptions.Errorf(subscriptions.InvalidArgument, "%s: 0s is out of range: it must be at least %.0fs", field, least.Seconds())
-	}
-	return t, nil
 }

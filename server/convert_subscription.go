@@ -4,16 +4,17 @@ import (
 	"time"
 
 	"postrider/server/api"
+	"postrider/server/rules"
 	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
 // newSubscriptionOf makes the domain's subscription of a creation.
 func newSubscriptionOf(name subscriptions.SubscriptionName, in api.Subscription) (subscriptions.Subscription, error) {
-	if err := refuseUnbuilt(everyField, unbuiltAtCreation(in)); err != nil {
+	if err := unbuiltOfSubscription(in).RefuseAtCreation(); err != nil {
 		return subscriptions.Subscription{}, err
 	}
-	s, err := subscriptionOf(name, in, everyField)
+	s, err := subscriptionOf(name, in, rules.EveryField)
 	if err != nil {
 		return subscriptions.Subscription{}, err
 	}
@@ -22,18 +23,18 @@ func newSubscriptionOf(name subscriptions.SubscriptionName, in api.Subscription)
 }
 
 // subscriptionOf makes the domain's subscription of the fields that a request is about, without the topic.
-func subscriptionOf(name subscriptions.SubscriptionName, in api.Subscription, about fields) (s subscriptions.Subscription, err error) {
+func subscriptionOf(name subscriptions.SubscriptionName, in api.Subscription, about rules.Fields) (s subscriptions.Subscription, err error) {
 	if err := agree(in.Name, name); err != nil {
 		return s, err
 	}
-	if err := refuseUnbuilt(about, unbuiltOfSubscription(in)); err != nil {
+	if err := unbuiltOfSubscription(in).Refuse(about); err != nil {
 		return s, err
 	}
 	s = subscriptions.Subscription{Name: name, AckDeadline: seconds(in.AckDeadlineSeconds), Labels: in.Labels}
 	s.Push, s.PushAttributes = pushOf(in.PushConfig)
 	s.Retry = retryOf(in.RetryPolicy)
 	if about("messageRetentionDuration") {
-		if s.Retention, err = positive("messageRetentionDuration", in.MessageRetentionDuration, subscriptions.MinRetention); err != nil {
+		if s.Retention, err = rules.Retention(duration(in.MessageRetentionDuration)); err != nil {
 			return s, err
 		}
 	}
@@ -48,15 +49,11 @@ func subscriptionOf(name subscriptions.SubscriptionName, in api.Subscription, ab
 	return s, err
 }
 
-// pushOf is nil for a configuration without an endpoint: the subscription is pulled.
 func pushOf(p *api.PushConfig) (push *subscriptions.PushConfig, attributes map[string]string) {
 	if p == nil {
 		return nil, nil
 	}
-	if p.PushEndpoint != "" {
-		push = &subscriptions.PushConfig{Endpoint: p.PushEndpoint}
-	}
-	return push, p.Attributes
+	return rules.Push(p.PushEndpoint), p.Attributes
 }
 
 func retryOf(p *api.RetryPolicy) *subscriptions.RetryPolicy {
@@ -66,26 +63,18 @@ func retryOf(p *api.RetryPolicy) *subscriptions.RetryPolicy {
 	return subscriptions.NewRetryPolicy(duration(p.MinimumBackoff), duration(p.MaximumBackoff))
 }
 
-// expirationOf: no policy means the default time, one without ttl never, which is 0 to the domain.
 func expirationOf(p *api.ExpirationPolicy) (time.Duration, error) {
 	if p == nil {
-		return subscriptions.DefaultExpiration, nil
+		return rules.Expiration(false, nil)
 	}
-	return positive("expirationPolicy.ttl", p.TTL, subscriptions.MinExpiration)
+	return rules.Expiration(true, duration(p.TTL))
 }
 
-// deadLetterOf leaves a topic that is not named to the domain, since a change may be about the attempts alone.
 func deadLetterOf(p *api.DeadLetterPolicy) (*subscriptions.DeadLetterPolicy, error) {
 	if p == nil {
 		return nil, nil
 	}
-	policy := &subscriptions.DeadLetterPolicy{MaxAttempts: int(p.MaxDeliveryAttempts)}
-	if p.DeadLetterTopic == "" {
-		return policy, nil
-	}
-	topic, err := subscriptions.ParseTopicName("deadLetterPolicy.deadLetterTopic", p.DeadLetterTopic)
-	policy.Topic = topic
-	return policy, err
+	return rules.DeadLetter(p.DeadLetterTopic, int(p.MaxDeliveryAttempts))
 }
 
 func apiSubscription(s subscriptions.Subscription) api.Subscription {

@@ -14,6 +14,7 @@ import (
 	chimiddleware "github.com/go-chi/chi/v5/middleware"
 
 	"postrider/server/api"
+	"postrider/server/rules"
 	"postrider/server/wire"
 	"postrider/subscriptions"
 )
@@ -42,18 +43,13 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.err.Error() }
 
-// explain finds what to tell of an error. What is none of ours is told by its code alone.
+// explain finds what to tell of an error.
 func explain(ctx context.Context, err error) (status int, e *subscriptions.Error) {
 	var refused *refusal
-	switch {
-	case errors.As(err, &refused):
+	if errors.As(err, &refused) {
 		return refused.status, refused.err
-	case errors.As(err, &e):
-	case ctx.Err() != nil:
-		e = subscriptions.WrapError(err, subscriptions.Canceled, "the caller has gone")
-	default:
-		e = subscriptions.WrapError(err, subscriptions.Internal, "internal error")
 	}
+	e = rules.Explain(ctx, err)
 	status, ok := statuses[e.Code]
 	if !ok {
 		status = http.StatusInternalServerError
@@ -73,7 +69,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
 	}
-	body := api.Error{Error: api.ErrorStatus{Code: status, Message: legible(e.Message), Status: string(e.Code)}}
+	body := api.Error{Error: api.ErrorStatus{Code: status, Message: rules.Legible(e.Message), Status: string(e.Code)}}
 	if err := wire.WriteJSON(w, status, body); err != nil {
 		h.log.DebugContext(r.Context(), "the answer could not be written", "path", r.URL.Path, "error", err)
 	}
@@ -93,16 +89,6 @@ func (h *handler) logFailure(r *http.Request, code subscriptions.Code, err error
 func begun(w http.ResponseWriter) bool {
 	tracked, ok := w.(chimiddleware.WrapResponseWriter)
 	return ok && tracked.Status() != 0
-}
-
-// maxMessage bounds an error's text, which may quote what the caller sent.
-const maxMessage = 2_000
-
-func legible(message string) string {
-	if len(message) > maxMessage {
-		message = message[:maxMessage] + "…"
-	}
-	return strings.ToValidUTF8(message, "\uFFFD")
 }
 
 // bodyError answers that a body cannot be read.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"postrider/server/api"
+	"postrider/server/rules"
 	"postrider/subscriptions"
 )
 
@@ -84,7 +85,7 @@ func subscriptionChange(name subscriptions.SubscriptionName, r api.UpdateSubscri
 	if r.Body.Subscription != nil {
 		body = *r.Body.Subscription
 	}
-	change, err = subscriptionOf(name, body, fieldsOf(mask))
+	change, err = subscriptionOf(name, body, rules.Masked(mask))
 	return change, mask, err
 }
 
@@ -96,7 +97,7 @@ func (h *handler) DeleteSubscription(ctx context.Context, r api.DeleteSubscripti
 // ModifyPushConfig replaces the push configuration.
 func (h *handler) ModifyPushConfig(ctx context.Context, r api.ModifyPushConfigRequestObject) (api.ModifyPushConfigResponseObject, error) {
 	name := subscriptionName(r.Project, r.Subscription)
-	if err := refuseUnbuilt(everyField, unbuiltOfPush(r.Body.PushConfig)); err != nil {
+	if err := unbuiltOfPush(r.Body.PushConfig).Refuse(rules.EveryField); err != nil {
 		return nil, h.unlessSubscriptionMissing(ctx, name, err)
 	}
 	push, attributes := pushOf(r.Body.PushConfig)
@@ -108,10 +109,7 @@ func (h *handler) DetachSubscription(ctx context.Context, r api.DetachSubscripti
 	return api.DetachSubscription200JSONResponse{}, h.backend.DetachSubscription(ctx, subscriptionName(r.Project, r.Subscription))
 }
 
-// unlessSubscriptionMissing is unlessTopicMissing for a subscription.
+// unlessSubscriptionMissing is err, unless the subscription does not exist.
 func (h *handler) unlessSubscriptionMissing(ctx context.Context, name subscriptions.SubscriptionName, err error) error {
-	if _, missing := h.backend.GetSubscription(ctx, name); missing != nil {
-		return missing
-	}
-	return err
+	return rules.UnlessMissing(err, func() (subscriptions.Subscription, error) { return h.backend.GetSubscription(ctx, name) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"postrider/server/api"
+	"postrider/server/rules"
 	"postrider/subscriptions"
 )
 
@@ -27,7 +28,7 @@ func topicName(project api.ProjectID, id api.TopicID) subscriptions.TopicName {
 
 // CreateTopic creates the topic of the path.
 func (h *handler) CreateTopic(ctx context.Context, r api.CreateTopicRequestObject) (api.CreateTopicResponseObject, error) {
-	topic, err := topicOf(topicName(r.Project, r.Topic), *r.Body, everyField)
+	topic, err := topicOf(topicName(r.Project, r.Topic), *r.Body, rules.EveryField)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func topicChange(name subscriptions.TopicName, r api.UpdateTopicRequestObject) (
 	if r.Body.Topic != nil {
 		body = *r.Body.Topic
 	}
-	change, err = topicOf(name, body, fieldsOf(mask))
+	change, err = topicOf(name, body, rules.Masked(mask))
 	return change, mask, err
 }
 
@@ -89,10 +90,7 @@ func (h *handler) ListTopicSubscriptions(ctx context.Context, r api.ListTopicSub
 	return api.ListTopicSubscriptions200JSONResponse{Subscriptions: names, NextPageToken: next}, err
 }
 
-// unlessTopicMissing is err, which is about what a request says, unless the topic does not exist: that comes first.
+// unlessTopicMissing is err, unless the topic does not exist.
 func (h *handler) unlessTopicMissing(ctx context.Context, name subscriptions.TopicName, err error) error {
-	if _, missing := h.backend.GetTopic(ctx, name); missing != nil {
-		return missing
-	}
-	return err
+	return rules.UnlessMissing(err, func() (subscriptions.Topic, error) { return h.backend.GetTopic(ctx, name) })
 }

@@ -4,68 +4,41 @@ import (
 	"bytes"
 
 	"postrider/server/api"
+	"postrider/server/rules"
 	"postrider/server/wire"
-	"postrider/subscriptions"
 )
 
-// unbuilt is a field that Pub/Sub has and this server does not support yet.
-type unbuilt struct {
-	path string
-	set  bool // to something other than what it is without being set
-}
-
-// refuseUnbuilt fails with UNIMPLEMENTED when one of the fields that a request is about is set.
-func refuseUnbuilt(about fields, list []unbuilt) error {
-	for _, field := range list {
-		if field.set && about(field.path) {
-			return subscriptions.Unbuilt(field.path)
-		}
-	}
-	return nil
-}
-
-func unbuiltOfTopic(t api.Topic) []unbuilt {
-	return []unbuilt{
-		{"messageRetentionDuration", t.MessageRetentionDuration != nil},
-		{"schemaSettings", t.SchemaSettings != nil},
-		{"kmsKeyName", t.KmsKeyName != ""},
-		{"messageStoragePolicy", t.MessageStoragePolicy != nil &&
-			(len(t.MessageStoragePolicy.AllowedPersistenceRegions) > 0 || t.MessageStoragePolicy.EnforceInTransit)},
-		{"ingestionDataSourceSettings", filled(t.IngestionDataSourceSettings)},
-		{"messageTransforms", len(t.MessageTransforms) > 0},
+func unbuiltOfTopic(t api.Topic) rules.UnbuiltOfTopic {
+	return rules.UnbuiltOfTopic{
+		MessageRetentionDuration: t.MessageRetentionDuration != nil,
+		SchemaSettings:           t.SchemaSettings != nil,
+		KmsKeyName:               t.KmsKeyName != "",
+		MessageStoragePolicy: t.MessageStoragePolicy != nil &&
+			(len(t.MessageStoragePolicy.AllowedPersistenceRegions) > 0 || t.MessageStoragePolicy.EnforceInTransit),
+		IngestionDataSourceSettings: filled(t.IngestionDataSourceSettings),
+		MessageTransforms:           len(t.MessageTransforms) > 0,
 	}
 }
 
-// unbuiltOfSubscription are the fields that creation and change have in common.
-func unbuiltOfSubscription(s api.Subscription) []unbuilt {
-	list := []unbuilt{
-		{"retainAckedMessages", s.RetainAckedMessages},
-		{"enableExactlyOnceDelivery", s.EnableExactlyOnceDelivery},
-		{"bigqueryConfig", filled(s.BigqueryConfig)},
-		{"bigtableConfig", filled(s.BigtableConfig)},
-		{"cloudStorageConfig", filled(s.CloudStorageConfig)},
-		{"messageTransforms", len(s.MessageTransforms) > 0},
-	}
-	return append(list, unbuiltOfPush(s.PushConfig)...)
-}
-
-// unbuiltAtCreation are the fields that only creation can set; that no change may name them is the domain's to say.
-func unbuiltAtCreation(s api.Subscription) []unbuilt {
-	return []unbuilt{
-		{"enableMessageOrdering", s.EnableMessageOrdering},
-		{"filter", s.Filter != ""},
+func unbuiltOfSubscription(s api.Subscription) rules.UnbuiltOfSubscription {
+	return rules.UnbuiltOfSubscription{
+		RetainAckedMessages:       s.RetainAckedMessages,
+		EnableExactlyOnceDelivery: s.EnableExactlyOnceDelivery,
+		BigqueryConfig:            filled(s.BigqueryConfig),
+		BigtableConfig:            filled(s.BigtableConfig),
+		CloudStorageConfig:        filled(s.CloudStorageConfig),
+		MessageTransforms:         len(s.MessageTransforms) > 0,
+		EnableMessageOrdering:     s.EnableMessageOrdering,
+		Filter:                    s.Filter != "",
+		Push:                      unbuiltOfPush(s.PushConfig),
 	}
 }
 
-// unbuiltOfPush: to be there is what these ask for, even when empty. The pubsubWrapper asks for what is done anyway.
-func unbuiltOfPush(p *api.PushConfig) []unbuilt {
+func unbuiltOfPush(p *api.PushConfig) rules.UnbuiltOfPush {
 	if p == nil {
-		return nil
+		return rules.UnbuiltOfPush{}
 	}
-	return []unbuilt{
-		{"pushConfig.oidcToken", p.OidcToken != nil},
-		{"pushConfig.noWrapper", p.NoWrapper != nil},
-	}
+	return rules.UnbuiltOfPush{OidcToken: p.OidcToken != nil, NoWrapper: p.NoWrapper != nil}
 }
 
 // filled tells whether an object of any content has any.

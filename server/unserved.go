@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"postrider/subscriptions"
+	"postrider/server/rules"
 )
 
 // unserved are the methods of Pub/Sub that this server does not have yet. A caller is told so by name: NOT_FOUND would read as
@@ -39,7 +39,7 @@ var accessControlled = []string{"/topics/{topic}", "/subscriptions/{subscription
 func (h *handler) routeUnserved(r chi.Router) {
 	route := func(verb, path, method string) {
 		r.MethodFunc(verb, "/v1/projects/{project}"+path, func(w http.ResponseWriter, r *http.Request) {
-			h.fail(w, r, subscriptions.Errorf(subscriptions.Unimplemented, "%s: this server does not support the method yet", method))
+			h.fail(w, r, rules.UnservedMethod(method))
 		})
 	}
 	for _, u := range unserved {

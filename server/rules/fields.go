@@ -1,0 +1,114 @@
+// Package rules holds what REST and gRPC have in common beside the domain: which fields are not built yet, what an absent
+// value means, and how an error reads.
+package rules
+
+import (
+	"strings"
+
+	"postrider/subscriptions"
+)
+
+// Fields tells whether a request is about the field of this path, in lowerCamel.
+type Fields func(path string) bool
+
+// EveryField is what a creation is about.
+func EveryField(string) bool { return true }
+
+// Masked is what a change is about: the fields that its mask names, what they hold, and what holds them. The rest of the
+// request has no effect, so nothing of it is judged.
+func Masked(mask []string) Fields {
+	return func(path string) bool {
+		for _, named := range mask {
+			if named == path || strings.HasPrefix(path, named+".") || strings.HasPrefix(named, path+".") {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// unbuilt is a field that Pub/Sub has and this server does not support yet.
+type unbuilt struct {
+	path string
+	set  bool // to something other than what it is without being set
+}
+
+// refuse fails with UNIMPLEMENTED when one of the fields that a request is about is set.
+func refuse(about Fields, list []unbuilt) error {
+	for _, field := range list {
+		if field.set && about(field.path) {
+			return subscriptions.Unbuilt(field.path)
+		}
+	}
+	return nil
+}
+
+// UnbuiltOfTopic tells which of the fields of a topic that are not built are set to something.
+type UnbuiltOfTopic struct {
+	MessageRetentionDuration, SchemaSettings, KmsKeyName, MessageStoragePolicy, IngestionDataSourceSettings, MessageTransforms bool
+}
+
+// Refuse fails with UNIMPLEMENTED when a field is set that the request is about.
+func (u UnbuiltOfTopic) Refuse(about Fields) error {
+	return refuse(about, []unbuilt{
+		{"messageRetentionDuration", u.MessageRetentionDuration},
+		{"schemaSettings", u.SchemaSettings},
+		{"kmsKeyName", u.KmsKeyName},
+		{"messageStoragePolicy", u.MessageStoragePolicy},
+		{"ingestionDataSourceSettings", u.IngestionDataSourceSettings},
+		{"messageTransforms", u.MessageTransforms},
+	})
+}
+
+// UnbuiltOfSubscription is UnbuiltOfTopic for a subscription.
+type UnbuiltOfSubscription struct {
+	RetainAckedMessages, EnableExactlyOnceDelivery, BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
+	// EnableMessageOrdering and Filter count at creation only. That no change may name them is the domain's to say.
+	EnableMessageOrdering, Filter bool
+	Push                          UnbuiltOfPush
+}
+
+// RefuseAtCreation fails with UNIMPLEMENTED when a field is set.
+func (u UnbuiltOfSubscription) RefuseAtCreation() error {
+	err := refuse(EveryField, []unbuilt{
+		{"enableMessageOrdering", u.EnableMessageOrdering},
+		{"filter", u.Filter},
+	})
+	if err != nil {
+		return err
+	}
+	return u.Refuse(EveryField)
+}
+
+// Refuse fails with UNIMPLEMENTED when a field is set that the change is about.
+func (u UnbuiltOfSubscription) Refuse(about Fields) error {
+	err := refuse(about, []unbuilt{
+		{"retainAckedMessages", u.RetainAckedMessages},
+		{"enableExactlyOnceDelivery", u.EnableExactlyOnceDelivery},
+		{"bigqueryConfig", u.BigqueryConfig},
+		{"bigtableConfig", u.BigtableConfig},
+		{"cloudStorageConfig", u.CloudStorageConfig},
+		{"messageTransforms", u.MessageTransforms},
+	})
+	if err != nil {
+		return err
+	}
+	return u.Push.Refuse(about)
+}
+
+// UnbuiltOfPush is UnbuiltOfTopic for a push configuration. To be there is what these ask for, even when empty. The
+// pubsubWrapper asks for what is done anyway.
+type UnbuiltOfPush struct{ OidcToken, NoWrapper bool }
+
+// Refuse fails with UNIMPLEMENTED when a field is set that the request is about.
+func (u UnbuiltOfPush) Refuse(about Fields) error {
+	return refuse(about, []unbuilt{
+		{"pushConfig.oidcToken", u.OidcToken},
+		{"pushConfig.noWrapper", u.NoWrapper},
+	})
+}
+
+// UnservedMethod is the error for a method that Pub/Sub has and this server has not yet.
+func UnservedMethod(name string) error {
+	return subscriptions.Errorf(subscriptions.Unimplemented, "%s: this server does not support the method yet", name)
+}

@@ -1,0 +1,53 @@
+package rules
+
+import (
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// Retention is a subscription's messageRetentionDuration as it was given; the domain fills in for one that was not.
+func Retention(given *time.Duration) (time.Duration, error) {
+	return positive("messageRetentionDuration", given, subscriptions.MinRetention)
+}
+
+// Expiration is a subscription's expirationPolicy: without one the default time, with one that has no ttl never, which is 0 to
+// the domain.
+func Expiration(policy bool, ttl *time.Duration) (time.Duration, error) {
+	if !policy {
+		return subscriptions.DefaultExpiration, nil
+	}
+	return positive("expirationPolicy.ttl", ttl, subscriptions.MinExpiration)
+}
+
+// DeadLetter is a dead-letter policy. It leaves a topic that is not named to the domain, since a change may be about the
+// attempts alone.
+func DeadLetter(topic string, attempts int) (*subscriptions.DeadLetterPolicy, error) {
+	policy := &subscriptions.DeadLetterPolicy{MaxAttempts: attempts}
+	if topic == "" {
+		return policy, nil
+	}
+	name, err := subscriptions.ParseTopicName("deadLetterPolicy.deadLetterTopic", topic)
+	policy.Topic = name
+	return policy, err
+}
+
+// Push is a push configuration: nil without an endpoint, for then the subscription is pulled.
+func Push(endpoint string) *subscriptions.PushConfig {
+	if endpoint == "" {
+		return nil
+	}
+	return &subscriptions.PushConfig{Endpoint: endpoint}
+}
+
+// positive is a duration whose absence the domain knows as 0. So a 0 that is there, which is too short, is refused here, since
+// it would pass as absent.
+func positive(field string, given *time.Duration, least time.Duration) (time.Duration, error) {
+	if given == nil {
+		return 0, nil
+	}
+	if *given == 0 {
+		return 0, subscriptions.Errorf(subscriptions.InvalidArgument, "%s: 0s is out of range: it must be at least %.0fs", field, least.Seconds())
+	}
+	return *given, nil
+}
