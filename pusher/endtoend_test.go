@@ -59,10 +59,11 @@ func (l *live) receive(w http.ResponseWriter, r *http.Request) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		l.Errorf("the endpoint got %q: %v", body, err)
 	}
-	l.came <- arrival{time.Since(l.began), string(e.Message.Data)}
 	l.mu.Lock()
 	respond := l.respond
 	l.mu.Unlock()
+	// Whoever hears of this message may already change what the next one gets.
+	l.came <- arrival{time.Since(l.began), string(e.Message.Data)}
 	respond(w, r)
 }
 

@@ -50,11 +50,7 @@ func TestNoMessageIsOutTwiceAtOnceThoughTheEndpointQueues(t *testing.T) {
 			b.publish(fmt.Sprint(i))
 		}
 		time.Sleep(time.Hour)
-		for message, most := range b.web.most {
-			if most > 1 {
-				b.Errorf("%s was out %d times at once", message, most)
-			}
-		}
+		b.wantNeverTwice()
 		b.left(name, 0)
 	})
 }
@@ -76,15 +72,25 @@ func (b *bubble) pushEverywhere(name subscriptions.SubscriptionName, servers int
 
 func (b *bubble) wantOnceEach(n int) {
 	b.Helper()
-	hits := b.web.seen()
-	if len(hits) != n || len(b.web.most) != n {
-		b.Errorf("%d pushes of %d messages, want one of each of %d", len(hits), len(b.web.most), n)
+	messages := b.wantNeverTwice()
+	if hits := len(b.web.seen()); hits != n || messages != n {
+		b.Errorf("%d pushes of %d messages, want one of each of %d", hits, messages, n)
 	}
+}
+
+// wantNeverTwice fails if a message was out twice at once, and returns how many
+// there were.
+func (b *bubble) wantNeverTwice() (messages int) {
+	b.Helper()
+	synctest.Wait()
+	b.web.mu.Lock()
+	defer b.web.mu.Unlock()
 	for message, most := range b.web.most {
 		if most > 1 {
 			b.Errorf("%s was out %d times at once", message, most)
 		}
 	}
+	return len(b.web.most)
 }
 
 // Case 10: A hangs to its deadline, with a backlog of 10,000; B does not notice.

@@ -146,15 +146,15 @@ func TestNewMessagesAreTriedBesidePoison(t *testing.T) {
 			return http.StatusOK, nil
 		})
 		sub := b.subscribe("sub")
-		for range 50 {
+		for range 10 {
 			b.publish("poison")
 		}
 		time.Sleep(10 * time.Minute)
 		for range 50 {
 			b.publish("good")
 		}
-		time.Sleep(5 * time.Minute)
-		b.left(sub, 50)
+		time.Sleep(10 * time.Minute)
+		b.left(sub, 10)
 	})
 }
 
