@@ -57,7 +57,7 @@ func (b *batches) publish(
 	ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message,
 ) ([]subscriptions.MessageID, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, failed("publish", err)
+		return nil, failed(ctx, "publish", err)
 	}
 	r := newRequest(topic, msgs)
 	if !b.add(r) {
@@ -68,7 +68,7 @@ func (b *batches) publish(
 		return p.ids, p.err
 	case <-ctx.Done():
 		b.takeBack(r)
-		return nil, failed("publish", ctx.Err())
+		return nil, failed(ctx, "publish", ctx.Err())
 	}
 }
 

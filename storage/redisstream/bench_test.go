@@ -14,7 +14,7 @@ import (
 )
 
 // cpu is what a server's main thread has used, with the system calls.
-func cpu(b *testing.B, server *redistest.Server) time.Duration {
+func cpu(b testing.TB, server *redistest.Server) time.Duration {
 	b.Helper()
 	info := server.Info(b, "cpu")
 	var total float64

@@ -44,7 +44,7 @@ func (s *Store) record(ctx context.Context, project, name string) (stored string
 	if errors.Is(err, redis.Nil) {
 		return "", false, nil
 	}
-	return stored, err == nil, failed("read record", err)
+	return stored, err == nil, failed(ctx, "read record", err)
 }
 
 // InsertTopic implements subscriptions.TopicCatalog.

@@ -52,6 +52,6 @@ func (s *Store) ForgetDead(ctx context.Context, topic, source string, ids []subs
 		if len(chunk) == 0 {
 			return nil
 		}
-		return failed("forget dead", s.client.ZRem(ctx, s.keys.topic(topic, "taken"), chunk...).Err())
+		return failed(ctx, "forget dead", s.client.ZRem(ctx, s.keys.topic(topic, "taken"), chunk...).Err())
 	})
 }

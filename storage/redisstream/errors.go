@@ -22,16 +22,17 @@ var passing = []string{
 	"NOAUTH", "WRONGPASS", "NOPERM", "ERR max number of clients",
 }
 
-// failed puts an error of Redis or of the way to it into the store's words.
-func failed(what string, err error) error {
+// failed puts an error of Redis or of the way to it into the store's words. A caller whose context has ended is told so,
+// whatever go-redis made of it.
+func failed(ctx context.Context, what string, err error) error {
 	var reply redis.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, context.Canceled):
-		return subscriptions.WrapError(err, subscriptions.Canceled, "the request was cancelled")
-	case errors.Is(err, context.DeadlineExceeded):
-		return subscriptions.WrapError(err, subscriptions.DeadlineExceeded, "the store took too long")
+	case errors.Is(ctx.Err(), context.Canceled):
+		return subscriptions.WrapError(errors.Join(ctx.Err(), err), subscriptions.Canceled, "the request was cancelled")
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return subscriptions.WrapError(errors.Join(ctx.Err(), err), subscriptions.DeadlineExceeded, "the store took too long")
 	case redis.HasErrorPrefix(err, "OOM"):
 		full := subscriptions.WrapError(err, subscriptions.ResourceExhausted, "the store is full")
 		full.RetryAfter = retryWhenFull

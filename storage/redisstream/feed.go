@@ -54,20 +54,20 @@ func parseChange(text string) subscriptions.Change {
 
 // Leave implements subscriptions.Feed.
 func (s *Store) Leave(ctx context.Context, server string) error {
-	return failed("leave", s.client.ZRem(ctx, s.keys.servers(), server).Err())
+	return failed(ctx, "leave", s.client.ZRem(ctx, s.keys.servers(), server).Err())
 }
 
 // Projects implements subscriptions.Feed.
 func (s *Store) Projects(ctx context.Context) ([]string, error) {
 	projects, err := s.client.SMembers(ctx, s.keys.projects()).Result()
 	slices.Sort(projects)
-	return projects, failed("projects", err)
+	return projects, failed(ctx, "projects", err)
 }
 
 // noteProject puts a project on the list. It comes before each insert, which is rare: to remember what was noted would be
 // wrong once Redis has lost it.
 func (s *Store) noteProject(ctx context.Context, project string) error {
-	return failed("note project", s.client.SAdd(ctx, s.keys.projects(), project).Err())
+	return failed(ctx, "note project", s.client.SAdd(ctx, s.keys.projects(), project).Err())
 }
 
 // noteChange tells all servers of a written record. The record is written already, so the call does not fail for it: a

@@ -28,11 +28,11 @@ func (s *Store) check(ctx context.Context) error {
 		return err
 	}
 	if err := s.client.SetNX(ctx, s.keys.format(), formatVersion, 0).Err(); err != nil {
-		return failed("check the stored format", err)
+		return failed(ctx, "check the stored format", err)
 	}
 	format, err := s.client.Get(ctx, s.keys.format()).Result()
 	if err != nil {
-		return failed("check the stored format", err)
+		return failed(ctx, "check the stored format", err)
 	}
 	if format != formatVersion {
 		return fmt.Errorf("redis: %s is %q, but this Postrider knows only %q: a newer one wrote this data", s.keys.format(), format, formatVersion)
@@ -104,7 +104,7 @@ func (s *Store) eachMaster(ctx context.Context, fn func(context.Context, *redis.
 func infoOf(ctx context.Context, node *redis.Client) (map[string]string, error) {
 	text, err := node.Info(ctx).Result()
 	if err != nil {
-		return nil, failed("info", err)
+		return nil, failed(ctx, "info", err)
 	}
 	return parseInfo(text), nil
 }

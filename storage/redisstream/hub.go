@@ -71,7 +71,7 @@ func (h *hub) watch(ctx context.Context, name string, w *watcher) (stop func(), 
 			return nil, errClosed()
 		case <-ctx.Done():
 			stop()
-			return nil, failed("watch", ctx.Err())
+			return nil, failed(ctx, "watch", ctx.Err())
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, args ...any)
 		reply, err = s.eval(ctx, "eval", sc.source, keys, args)
 	}
 	if err != nil {
-		return nil, failed(sc.name, err)
+		return nil, failed(ctx, sc.name, err)
 	}
 	return unpack(sc.name, reply)
 }

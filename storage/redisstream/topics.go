@@ -30,7 +30,7 @@ func (s *Store) CloseTopic(ctx context.Context, uid string) error {
 func (s *Store) Attached(ctx context.Context, uid string) ([]subscriptions.SubscriptionName, error) {
 	texts, err := s.client.HVals(ctx, s.keys.topic(uid, "subs")).Result()
 	if err != nil {
-		return nil, failed("attached", err)
+		return nil, failed(ctx, "attached", err)
 	}
 	slices.Sort(texts)
 	names := make([]subscriptions.SubscriptionName, len(texts))
