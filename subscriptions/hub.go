@@ -18,6 +18,7 @@ type hub struct {
 
 	mu     sync.Mutex
 	topics map[string]*topicWatch
+	waited int // subscriptions that somebody waits on
 }
 
 // topicWatch is one watched topic. Its mutex is the hub's.
@@ -33,9 +34,10 @@ type topicWatch struct {
 	waiters map[string][]*Waiter
 	// due holds, by subscription, the timer of its next due message.
 	due map[string]*dueTimer
+	// checks holds, by subscription, the timer of its next check.
+	checks map[string]*time.Timer
 	// listeners get every wake-up as it comes.
 	listeners map[*listener]struct{}
-	check     *time.Timer
 }
 
 type dueTimer struct {
@@ -54,9 +56,15 @@ type Waiter struct {
 
 type listener struct{ fn func(Wake) }
 
-// checkEvery is how often, give or take a fifth, one waiter of each subscription
-// tries again without being woken, in case a wake-up was lost.
-const checkEvery = 5 * time.Second
+const (
+	// checkEvery is how often, give or take a fifth, one waiter of each
+	// subscription tries again without being woken, in case a wake-up was lost.
+	checkEvery = 5 * time.Second
+	// checksPerSecond bounds the checks of one server, which stretches the time
+	// between those of a subscription when many are waited on: a broken
+	// connection is told by Resync, so little is left for checks to find.
+	checksPerSecond = 10
+)
 
 func newHub(store Watcher) *hub { return &hub{store: store, topics: map[string]*topicWatch{}} }
 
@@ -69,10 +77,11 @@ func (h *hub) join(ctx context.Context, topicUID, sub string) (*Waiter, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := &Waiter{watch: t, sub: sub, C: make(chan struct{}, 1)}
-	t.waiters[sub] = append(t.waiters[sub], w)
-	if t.check == nil {
-		t.check = time.AfterFunc(checkDelay(), t.runCheck)
+	if len(t.waiters[sub]) == 0 {
+		h.waited++
+		t.checkLater(sub)
 	}
+	t.waiters[sub] = append(t.waiters[sub], w)
 	return w, nil
 }
 
@@ -88,7 +97,10 @@ func (w *Waiter) Leave() {
 	default:
 	}
 	if len(t.waiters[w.sub]) == 0 {
+		h.waited--
 		delete(t.waiters, w.sub)
+		t.checks[w.sub].Stop()
+		delete(t.checks, w.sub)
 		if d := t.due[w.sub]; d != nil {
 			d.timer.Stop()
 			delete(t.due, w.sub)
@@ -160,7 +172,8 @@ func (h *hub) acquire(ctx context.Context, topicUID string) (*topicWatch, error)
 	if t == nil {
 		t = &topicWatch{
 			hub: h, uid: topicUID, ready: make(chan struct{}),
-			waiters: map[string][]*Waiter{}, due: map[string]*dueTimer{}, listeners: map[*listener]struct{}{},
+			waiters: map[string][]*Waiter{}, due: map[string]*dueTimer{}, checks: map[string]*time.Timer{},
+			listeners: map[*listener]struct{}{},
 		}
 		h.topics[topicUID] = t
 		t.refs++
@@ -195,9 +208,6 @@ func (h *hub) release(t *topicWatch) {
 	last := t.refs == 0
 	if (last || t.err != nil) && h.topics[t.uid] == t {
 		delete(h.topics, t.uid)
-	}
-	if last && t.check != nil {
-		t.check.Stop()
 	}
 	stop := t.stop
 	h.mu.Unlock()
@@ -283,19 +293,23 @@ func (t *topicWatch) dueIn(sub string, d time.Duration) {
 	t.due[sub] = due
 }
 
-// runCheck wakes one waiter of each subscription, in case a wake-up was lost.
-func (t *topicWatch) runCheck() {
-	t.hub.mu.Lock()
-	defer t.hub.mu.Unlock()
-	t.check = nil
-	for sub := range t.waiters {
-		t.wakeOne(sub)
-	}
-	if len(t.waiters) > 0 {
-		t.check = time.AfterFunc(checkDelay(), t.runCheck)
-	}
+// checkLater wakes a waiter of the subscription in a while, and again and again,
+// in case a wake-up was lost.
+func (t *topicWatch) checkLater(sub string) {
+	var check *time.Timer
+	check = time.AfterFunc(checkDelay(t.hub.waited), func() {
+		t.hub.mu.Lock()
+		defer t.hub.mu.Unlock()
+		if t.checks[sub] == check {
+			t.wakeOne(sub)
+			t.checkLater(sub)
+		}
+	})
+	t.checks[sub] = check
 }
 
-func checkDelay() time.Duration {
-	return checkEvery*4/5 + rand.N(checkEvery*2/5)
+// checkDelay is the time to the next check of one of so many subscriptions.
+func checkDelay(waited int) time.Duration {
+	every := max(checkEvery, time.Duration(waited)*time.Second/checksPerSecond)
+	return every*4/5 + rand.N(every*2/5)
 }

@@ -3,7 +3,9 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +180,58 @@ func TestALostWakeUpIsMadeGoodInSeconds(t *testing.T) {
 			t.Fatal(d)
 		}
 		w.Leave()
+	})
+}
+
+// A server that waits on many subscriptions checks them one after the other, so
+// that together they cost as little as a few.
+func TestChecksOfManySubscriptionsAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(&fakeWatcher{})
+		const count = 1000
+		var checked [count]atomic.Int64
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range count {
+			topic := "shared"
+			if i%2 == 0 {
+				topic = fmt.Sprint(i)
+			}
+			w := join(t, h, topic, fmt.Sprint(i))
+			all.Go(func() {
+				defer w.Leave()
+				for {
+					select {
+					case <-w.C:
+						checked[i].Add(1)
+					case <-ctx.Done():
+						return
+					}
+				}
+			})
+		}
+		total := func() (n int64) {
+			for i := range checked {
+				n += checked[i].Load()
+			}
+			return n
+		}
+		time.Sleep(time.Minute) // the first are checked sooner: they were few then
+		for range 30 {
+			before := total()
+			time.Sleep(10 * time.Second)
+			if n := total() - before; n > 2*10*checksPerSecond {
+				t.Errorf("%d checks in 10 s", n)
+			}
+		}
+		for i := range checked {
+			if n := checked[i].Load(); n < 2 {
+				t.Errorf("subscription %d was checked %d times in 6 minutes", i, n)
+			}
+		}
+		stop()
+		all.Wait()
+		want(t, "waited on", h.waited, 0)
 	})
 }
 
