@@ -122,6 +122,7 @@ func (a *app) Run(ctx context.Context) error {
 		return part("pushes", a.pusher.Run(fetch, work))
 	})
 	parts.Go(func() error { return part("background work", a.service.Run(loops)) })
+	parts.Go(func() error { return part("store", a.store.run(loops)) })
 	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.listener), http.ErrServerClosed)) })
 	select {
 	case <-ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"postrider/server"
+	"postrider/storage/private"
 	"postrider/storage/redisstream"
 )
 
@@ -19,6 +20,9 @@ type Config struct {
 	AllowUnauthenticated bool
 	AllowedHosts         []string
 	RedisURL             string
+	DataDir              string
+	MaxMemory            int64 // of the private Redis in DataDir; 0 is its own default
+	Fsync                string
 	LogLevel             slog.Level
 	LogFormat            string
 	DrainTimeout         time.Duration
@@ -41,7 +45,14 @@ func serverFlags(c *Config) *pflag.FlagSet {
 	f.StringSliceVar(&c.AllowedHosts, "allowed-host", nil,
 		"`NAMES` by which clients may address the server beside localhost and IP addresses, separated by commas; * is any")
 	f.StringVar(&c.RedisURL, "redis-url", "",
-		"`URL` of Redis 7 or later, or Valkey; without it messages are kept in memory")
+		"`URL` of Redis 7 or later, or Valkey; without it or --data-dir messages are kept in memory")
+	f.StringVar(&c.DataDir, "data-dir", "",
+		"`DIR` in which a private Redis keeps messages, run by this server; it takes redis-server 7 or later on PATH")
+	f.Var((*size)(&c.MaxMemory), "max-memory",
+		"most `SIZE` of the private Redis, such as 512mb or 4gb; by default half of the machine's or the container's memory")
+	c.Fsync = private.FsyncAlways
+	f.Var(&choice{&c.Fsync, []string{private.FsyncAlways, private.FsyncEverySec}}, "fsync",
+		"`WHEN` the private Redis has writes on the disk: always, before they are answered, or everysec, within a second")
 	f.Var(&logLevel{&c.LogLevel}, "log-level", "least `LEVEL` to log: debug, info, warn or error")
 	c.LogFormat = formatAuto
 	f.Var(&choice{&c.LogFormat, []string{formatAuto, formatText, formatJSON}}, "log-format",
@@ -76,7 +87,30 @@ func (c Config) validate(given func(name string) bool) error {
 			wrong = append(wrong, usagef("--redis-url: %w", err))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, c.validateDataDir(given)...)...)
+}
+
+// validateDataDir is about the private Redis: a setting of it that would have no effect is a mistake.
+func (c Config) validateDataDir(given func(name string) bool) []error {
+	var wrong []error
+	if c.DataDir == "" {
+		if given("data-dir") {
+			wrong = append(wrong, usagef("--data-dir is empty: give it a value, or leave it out to keep messages in memory"))
+		}
+		for _, name := range []string{"max-memory", "fsync"} {
+			if given(name) {
+				wrong = append(wrong, usagef("--%s is about the private Redis of --data-dir, which is not given", name))
+			}
+		}
+		return wrong
+	}
+	if c.RedisURL != "" {
+		wrong = append(wrong, usagef("--data-dir and --redis-url: messages are kept in one place; leave one of them out"))
+	}
+	if c.MaxMemory != 0 && c.MaxMemory < private.LeastMemory {
+		wrong = append(wrong, usagef("--max-memory: less than %v, with which Redis could hold nothing", size(private.LeastMemory)))
+	}
+	return wrong
 }
 
 // isHostName tells whether s looks like a DNS name.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,42 @@ func (d *duration) Set(s string) error {
 }
 
 var errDuration = errors.New("expected a duration such as 90s, 10m, 12h or 7d")
+
+// size is a flag that takes a number of bytes, in the units of Redis: each is 1024 of the one before.
+type size int64
+
+var sizeUnits = []string{"kb", "mb", "gb", "tb"}
+
+func (s *size) Type() string { return "size" }
+
+// String is empty for zero, as a duration's is.
+func (s size) String() string {
+	if s == 0 {
+		return ""
+	}
+	unit := 0
+	for s /= 1024; s%1024 == 0 && unit < len(sizeUnits)-1; unit++ {
+		s /= 1024
+	}
+	return strconv.FormatInt(int64(s), 10) + sizeUnits[unit]
+}
+
+func (s *size) Set(text string) error {
+	for i, unit := range sizeUnits {
+		digits, ok := strings.CutSuffix(strings.ToLower(text), unit)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(digits, 10, 63)
+		factor := int64(1) << (10 * (i + 1))
+		if err != nil || n == 0 || n > uint64(math.MaxInt64/factor) {
+			break
+		}
+		*s = size(int64(n) * factor)
+		return nil
+	}
+	return errors.New("expected a size such as 512mb or 4gb")
+}
 
 // choice is a flag that takes one of a few words.
 type choice struct {

@@ -20,6 +20,7 @@ Every flag can also be given in the environment, as POSTRIDER_ and its name in c
 SIGTERM and SIGINT stop it: requests and pushes under way may finish for --drain-timeout, what is not done by then is given
 back to be delivered again. A second signal ends it at once.`,
 		Example: `  postrider serve
+  postrider serve --data-dir /var/lib/postrider
   POSTRIDER_REDIS_URL=redis://:password@redis.internal:6379/0 postrider serve
   postrider serve --listen 0.0.0.0:8085 --allow-unauthenticated --allowed-host pubsub.internal`,
 	}

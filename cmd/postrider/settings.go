@@ -73,6 +73,7 @@ func setFlag(f *pflag.Flag, text settingText) error {
 			return usagef("%s: this is not what --%s accepts: %s", text.where, f.Name, usage)
 		}
 	}
+	f.Changed = true // validate asks what was given, wherever
 	return nil
 }
 

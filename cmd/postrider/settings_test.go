@@ -78,6 +78,15 @@ func TestSettingsAreAccepted(t *testing.T) {
 		"any host":  {args: []string{"--allowed-host=*"}, right: func(c Config) bool { return c.AllowedHosts[0] == "*" }},
 		"a boolean": {file: "allow-unauthenticated: true\n", right: func(c Config) bool { return c.AllowUnauthenticated }},
 		"days":      {file: "drain-timeout: 1d\n", right: func(c Config) bool { return c.DrainTimeout == 24*time.Hour }},
+		"a data directory": {
+			file: "data-dir: /var/lib/postrider\nmax-memory: 4GB\n", environ: []string{"POSTRIDER_FSYNC=everysec"},
+			right: func(c Config) bool {
+				return c.DataDir == "/var/lib/postrider" && c.MaxMemory == 4<<30 && c.Fsync == "everysec"
+			},
+		},
+		"the defaults of a data directory": {
+			args: []string{"--data-dir=d"}, right: func(c Config) bool { return c.MaxMemory == 0 && c.Fsync == "always" },
+		},
 		"a socket": {
 			environ: []string{"POSTRIDER_REDIS_URL=unix:///run/redis.sock"},
 			right:   func(c Config) bool { return c.RedisURL == "unix:///run/redis.sock" },
@@ -135,6 +144,15 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no format":                  {file: "log-format: xml\n", says: []string{"log-format", "json"}},
 		"no address":                 {args: []string{"--listen=8085"}, says: []string{"--listen", "127.0.0.1:8085"}},
 		"a host with a port":         {args: []string{"--allowed-host=a.example:8085"}, says: []string{"--allowed-host", "a.example:8085"}},
+		"two places":                 {file: "redis-url: redis://h\n", args: []string{"--data-dir=d"}, says: []string{"--data-dir", "--redis-url", "leave one"}},
+		"an empty data directory":    {args: []string{"--data-dir="}, says: []string{"--data-dir", "empty"}},
+		"memory of what is not ours": {file: "max-memory: 1gb\nredis-url: redis://h\n", says: []string{"--max-memory", "--data-dir"}},
+		"fsync of what is not ours":  {environ: []string{"POSTRIDER_FSYNC=always"}, says: []string{"--fsync", "--data-dir"}},
+		"no fsync":                   {environ: []string{"POSTRIDER_FSYNC=never"}, says: []string{"POSTRIDER_FSYNC", "always", "everysec"}},
+		"a size without a unit":      {file: "data-dir: d\nmax-memory: 4\n", says: []string{"max-memory", "512mb or 4gb"}},
+		"a size as a flag":           {args: []string{"--data-dir=d", "--max-memory=1.5gb"}, says: []string{"max-memory", "512mb or 4gb"}},
+		"a size beyond counting":     {args: []string{"--data-dir=d", "--max-memory=9999999tb"}, says: []string{"512mb or 4gb"}},
+		"too little memory":          {args: []string{"--data-dir=d", "--max-memory=100kb"}, says: []string{"--max-memory", "8mb"}},
 		"no Redis URL":               {args: []string{"--redis-url=localhost"}, says: []string{"--redis-url", "redis://"}},
 	} {
 		_, err := load(t, test.file, test.environ, test.args...)
@@ -174,5 +192,18 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 	if place := redisPlace("redis://user:hunter2@h:1/2"); place != "Redis at h:1 (database 2)" {
 		t.Errorf("a good URL is shown as %q", place)
+	}
+}
+
+func TestSizesAreWrittenAsTheyAreRead(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"1kb", "1000kb", "512mb", "4gb", "3tb"} {
+		var s size
+		if err := s.Set(strings.ToUpper(text)); err != nil || s.String() != text {
+			t.Errorf("%s became %v, %v", text, s, err)
+		}
+	}
+	if got := size(0).String(); got != "" {
+		t.Errorf("no size is %q", got)
 	}
 }

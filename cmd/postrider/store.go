@@ -23,14 +23,18 @@ type store struct {
 	subscriptions.Store
 	place  string // for people, without secrets
 	health func(context.Context) (ready bool, reasons []string)
+	run    func(context.Context) error // looks after the place until ctx ends
 	close  func() error
 }
 
 func openStore(ctx context.Context, config Config, log *slog.Logger) (store, error) {
-	if config.RedisURL == "" {
-		return memoryStore(), nil
+	switch {
+	case config.DataDir != "":
+		return privateStore(ctx, config, log)
+	case config.RedisURL != "":
+		return redisStore(ctx, config.RedisURL, log)
 	}
-	return redisStore(ctx, config.RedisURL, log)
+	return memoryStore(), nil
 }
 
 func memoryStore() store {
@@ -38,8 +42,9 @@ func memoryStore() store {
 		Store: memory.New(memory.Options{}),
 		place: "memory",
 		health: func(context.Context) (bool, []string) {
-			return true, []string{"nothing survives a stop of this server (--redis-url keeps messages in Redis)"}
+			return true, []string{"nothing survives a stop of this server (--data-dir or --redis-url keeps messages)"}
 		},
+		run:   func(context.Context) error { return nil },
 		close: func() error { return nil },
 	}
 }
@@ -81,6 +86,7 @@ func redisStore(ctx context.Context, url string, log *slog.Logger) (store, error
 			}
 			return true, warnings
 		},
+		run:   func(context.Context) error { return nil },
 		close: opened.Close,
 	}, nil
 }
