@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+
+	"postrider/storage/private"
 )
 
 func newDemo(p process) *cobra.Command {
@@ -88,7 +91,7 @@ var demoConfig = Config{
 
 // demoApp opens a server on a private Redis or else on memory, and says which.
 func demoApp(ctx context.Context, log *slog.Logger) (_ *app, place string, _ error) {
-	a, why := redisApp(ctx, log)
+	a, why := privateApp(ctx, log)
 	if why == nil {
 		return a, "a private Redis, for as long as it runs", nil
 	}
@@ -96,22 +99,23 @@ func demoApp(ctx context.Context, log *slog.Logger) (_ *app, place string, _ err
 		return nil, "", why
 	}
 	a, err := newApp(ctx, demoConfig, log)
-	return a, fmt.Sprintf("memory (no Redis: %v)", why), err
+	return a, fmt.Sprintf("memory (%v)", why), err
 }
 
-// redisApp is a server on a Redis that ends with it.
-func redisApp(ctx context.Context, log *slog.Logger) (*app, error) {
-	redis, err := startPrivateRedis(ctx)
+// privateApp is a server on a private Redis that leaves nothing behind.
+func privateApp(ctx context.Context, log *slog.Logger) (*app, error) {
+	dir, err := os.MkdirTemp("", "postrider-demo-")
 	if err != nil {
 		return nil, err
 	}
+	remove := func() error { return os.RemoveAll(dir) }
 	config := demoConfig
-	config.RedisURL = redis.url()
+	config.DataDir, config.MaxMemory, config.Fsync = dir, 256<<20, private.FsyncEverySec
 	a, err := newApp(ctx, config, log)
 	if err != nil {
-		return nil, errors.Join(err, redis.stop())
+		return nil, errors.Join(err, remove())
 	}
 	// The first to be registered is the last to be closed.
-	a.teardown = append([]teardown{{"private Redis", redis.stop}}, a.teardown...)
+	a.teardown = append([]teardown{{"private Redis's folder", remove}}, a.teardown...)
 	return a, nil
 }

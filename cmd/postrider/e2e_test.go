@@ -151,7 +151,7 @@ func TestDemoShowsADeadLetter(t *testing.T) {
 		if status := demo.wait(); status != 0 || demo.errors.String() != "" {
 			t.Errorf("exit status %d, %s", status, demo.errors.String())
 		}
-		checkDemo(t, demo.output.String(), "memory (no Redis: redis-server is not on PATH)")
+		checkDemo(t, demo.output.String(), "memory (private Redis: redis-server is not on PATH")
 	})
 }
 
