@@ -10,7 +10,11 @@ import (
 // subscription, in which case none takes effect.
 func (s *Service) Acknowledge(ctx context.Context, name SubscriptionName, ackIDs []string) error {
 	return s.withReceipts(ctx, name, ackIDs, nil, func(ctx context.Context, sub Subscription, rs []Receipt) error {
-		return s.store.Acknowledge(ctx, sub.Ref(), rs)
+		err := s.store.Acknowledge(ctx, sub.Ref(), rs)
+		if err == nil {
+			s.windows.settled(sub.UID, rs)
+		}
+		return err
 	})
 }
 
@@ -26,13 +30,21 @@ func (s *Service) ModifyAckDeadline(ctx context.Context, name SubscriptionName, 
 	}
 	return s.withReceipts(ctx, name, ackIDs, valid, func(ctx context.Context, sub Subscription, rs []Receipt) error {
 		if d > 0 {
-			return s.store.Extend(ctx, sub.Ref(), rs, d)
+			err := s.store.Extend(ctx, sub.Ref(), rs, d)
+			if err == nil {
+				s.windows.extended(sub.UID, rs, d)
+			}
+			return err
 		}
 		nacks := make([]Nack, len(rs))
 		for i, r := range rs {
 			nacks[i].Receipt = r
 		}
-		return s.store.Nack(ctx, s.nackRequest(sub, nacks))
+		err := s.store.Nack(ctx, s.nackRequest(sub, nacks))
+		if err == nil {
+			s.windows.returned(sub.UID, rs)
+		}
+		return err
 	})
 }
 
@@ -40,7 +52,11 @@ func (s *Service) ModifyAckDeadline(ctx context.Context, name SubscriptionName, 
 // not reach its puller. It spends no attempt. Otherwise as ModifyAckDeadline.
 func (s *Service) Release(ctx context.Context, name SubscriptionName, ackIDs []string) error {
 	return s.withReceipts(ctx, name, ackIDs, nil, func(ctx context.Context, sub Subscription, rs []Receipt) error {
-		return s.store.Release(ctx, sub.Ref(), rs)
+		err := s.store.Release(ctx, sub.Ref(), rs)
+		if err == nil {
+			s.windows.returned(sub.UID, rs)
+		}
+		return err
 	})
 }
 

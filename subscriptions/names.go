@@ -49,6 +49,11 @@ func ParseSubscriptionName(field, s string) (SubscriptionName, error) {
 	return SubscriptionName{project, id}, err
 }
 
+// NewSubscriptionName makes a name, for a subscription that was given none.
+func NewSubscriptionName(project string) SubscriptionName {
+	return SubscriptionName{Project: project, ID: "sub-" + newUID()}
+}
+
 // Validate fails with INVALID_ARGUMENT unless both parts are legal.
 func (n TopicName) Validate() error { return validateParts(n.Project, "topic", n.ID) }
 

@@ -29,6 +29,7 @@ type Service struct {
 	log         *slog.Logger
 
 	hub       *hub
+	windows   *windows
 	directory *directory
 	fleet     *fleet
 	sweeper   *sweeper
@@ -51,6 +52,7 @@ func NewService(store Store, o Options) *Service {
 	s := &Service{
 		store: store, server: o.Server, outstanding: o.Outstanding, log: o.Logger,
 		hub:       newHub(store),
+		windows:   newWindows(),
 		directory: newDirectory(store),
 		drain:     make(chan struct{}),
 	}
@@ -60,7 +62,7 @@ func NewService(store Store, o Options) *Service {
 }
 
 // Drain ends waiting pulls with an empty answer and makes new ones answer at
-// once. Everything else goes on.
+// once, and ends streams. Everything else goes on.
 func (s *Service) Drain() { s.drainOnce.Do(func() { close(s.drain) }) }
 
 // stepTimeout bounds a step that must finish although its caller has gone.
