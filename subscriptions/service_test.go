@@ -182,6 +182,7 @@ func TestExpiredLeasesMakeADeadLetterWithinASecond(t *testing.T) {
 		w.publish("orders", "a")
 		for range 4 {
 			w.nack("billing", w.pull("billing"))
+			wait(time.Second) // the sweep looks, and finds no lease
 		}
 		w.want(w.pullTexts("billing"), "[a]")
 		wait(10*time.Second - time.Millisecond)

@@ -292,8 +292,9 @@ type WakeKind int8
 const (
 	// Published: new messages.
 	Published WakeKind = iota + 1
-	// Due: an outstanding message of the subscription is due earlier than was
-	// known, In from now. 0 also stands for "try now": a freed place, a dead message.
+	// Due: an outstanding message of the subscription is due, or its first lease
+	// runs out, earlier than was known, In from now. 0 also stands for "try now": a
+	// freed place, a dead message.
 	Due
 	// Revised: the subscription's configuration changed or its state went.
 	Revised

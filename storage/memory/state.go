@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"math"
 	"time"
 
 	"postrider/subscriptions"
@@ -95,10 +96,10 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 	if err != nil {
 		return err
 	}
-	before, some := st.head()
+	before, leaseBefore := st.heads()
 	st.died = false
 	step(st)
-	after, ok := st.head()
+	after, lease := st.heads()
 	freed := len(st.messages) < st.bound
 	if freed {
 		st.bound = 0
@@ -106,8 +107,10 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 	switch {
 	case freed || st.died:
 		s.wakeState(st, subscriptions.Due, 0)
-	case ok && (!some || after < before):
+	case after < before:
 		s.wakeState(st, subscriptions.Due, until(s.now, after))
+	case lease < leaseBefore: // though something waits already: sweeps wait for leases alone
+		s.wakeState(st, subscriptions.Due, until(s.now, lease))
 	}
 	return nil
 }
@@ -155,6 +158,21 @@ func (st *state) head() (at int64, ok bool) {
 	}
 	return at, ok
 }
+
+// heads is when the first lease runs out or the first wait is over, and when the first lease runs out; never for what is
+// not.
+func (st *state) heads() (due, lease int64) {
+	due, lease = never, never
+	if at, ok := st.head(); ok {
+		due = at
+	}
+	if at, ok := st.leases.head(); ok {
+		lease = at
+	}
+	return due, lease
+}
+
+const never = math.MaxInt64
 
 // bury makes m dead, ready to be moved.
 func (st *state) bury(m *outstanding, now int64) {

@@ -8,7 +8,7 @@
 -- gives {0}
 --
 -- A script, since only the current, unexpired lease may be extended.
-local before = next_due()
+local before, lease_before = next_due()
 local args = {}
 for _, receipt in ipairs(current(6, 3)) do
   args[#args + 1], args[#args + 2] = now + tonumber(ARGV[5]), receipt.member
@@ -17,5 +17,6 @@ if #args > 0 then
   redis.call('ZADD', LEASED, unpack(args))
 end
 save()
-announce_due(before, next_due(), false)
+local after, lease_after = next_due()
+announce_due(before, after, false, lease_before, lease_after)
 return {OK}

@@ -133,7 +133,8 @@ local function new(want)
   return want - left
 end
 
-local before, after = next_due(), nil
+local before, lease_before = next_due()
+local after, lease_after = before, lease_before
 local is_due, died = before and before <= now, false
 if is_due then
   died = expire()
@@ -144,9 +145,7 @@ if is_due then
   local some_gone, some_died = again(quota)
   shrunk, died = some_gone or shrunk, some_died or died
   table.sort(taken, function(a, b) return a[1] < b[1] end)
-  after = next_due()
-else
-  after = before
+  after, lease_after = next_due()
 end
 
 local room = bound - redis.call('ZCARD', OUT)
@@ -155,7 +154,7 @@ if want > 0 and state.n < last.n and looked < 1000000 then
   local leased = new(want)
   room = room - leased
   if leased > 0 then
-    after = math.min(after or until_, until_)
+    after, lease_after = math.min(after or until_, until_), math.min(lease_after or until_, until_)
   end
 end
 local held_back = room <= 0 and state.n < last.n and bound or 0
@@ -170,7 +169,7 @@ if shrunk then
 end
 save()
 
-announce_due(before, after, died)
+announce_due(before, after, died, lease_before, lease_after)
 local more = after and after <= now or room > 0 and state.n < last.n
 local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
 for _, delivery in ipairs(taken) do

@@ -46,10 +46,11 @@ local function head_of(key)
   return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
 end
 
--- next_due is when the first lease runs out or the first wait is over; nil when nothing is leased or waits.
+-- next_due is when the first lease runs out or the first wait is over, and when the first lease runs out; nil for what is
+-- not.
 local function next_due()
   local lease, wait = head_of(LEASED), head_of(WAITING)
-  return lease and wait and math.min(lease, wait) or lease or wait
+  return lease and wait and math.min(lease, wait) or lease or wait, lease
 end
 
 -- time_to is the ms until then, 0 when that has passed; -1 without a time.
@@ -57,12 +58,15 @@ local function time_to(ms)
   return ms and math.max(0, ms - now) or -1
 end
 
--- announce_due tells waiters when something is due earlier than before, or at once if they should just try.
-local function announce_due(before, after, try)
+-- announce_due tells waiters when something is due earlier than before, or at once if they should just try. It also tells
+-- when a lease runs out earlier than any did before, though something waits already: sweeps wait for leases alone.
+local function announce_due(before, after, try, lease_before, lease_after)
   if try then
     announce('d ' .. SUB .. ' 0')
   elseif after and (not before or after < before) then
     announce(string.format('d %s %.0f', SUB, time_to(after)))
+  elseif lease_after and (not lease_before or lease_after < lease_before) then
+    announce(string.format('d %s %.0f', SUB, time_to(lease_after)))
   end
 end
 

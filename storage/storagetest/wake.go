@@ -12,6 +12,7 @@ var waking = []check{
 	{"a publish that is refused", wakePublishRefused},
 	{"dead letters", wakeAppendDead},
 	{"the first lease, and an earlier one", wakeLease},
+	{"a lease of what waited", wakeLeaseAgain},
 	{"a nack", wakeNack},
 	{"a nack that is due later than others", wakeNackLater},
 	{"a shorter lease", wakeExtend},
@@ -85,6 +86,22 @@ func wakeLease(r *rig) {
 	s.leaseWith(req)
 	w.brought(s.due(time.Second))
 	s.leases(1)
+	w.brought()
+}
+
+// wakeLeaseAgain: a sweep waits for leases alone. So that the first one is told to it, it must be, though something was due
+// before that already.
+func wakeLeaseAgain(r *rig) {
+	t, s := r.one()
+	t.publish("a", "b")
+	s.nack(s.leases(10, "a", "b")...)
+	w := r.watch(t.ref.UID)
+	d := s.leases(1, "a")
+	w.brought(s.due(deadline))
+	s.extend(time.Second, d...)
+	w.brought(s.due(time.Second))
+	r.Clock.Advance(time.Millisecond)
+	s.leases(1, "b")
 	w.brought()
 }
 
