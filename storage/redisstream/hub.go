@@ -3,14 +3,11 @@ package redisstream
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"postrider/subscriptions"
 )
 
 // hub is the one Pub/Sub connection of a store, shared by all watchers. It connects with the first watcher; a channel
@@ -33,15 +30,6 @@ type hub struct {
 	// leaving counts unsubscribes that Redis has not confirmed. It answers in order: until then, a confirmed subscription
 	// to the same channel is an earlier one, which ends.
 	leaving map[string]int
-}
-
-// channel is one channel that is subscribed to, or about to be.
-type channel struct {
-	name      string
-	watchers  []*watcher
-	confirmed chan struct{} // closed once Redis has confirmed the subscription for the first time
-	sure      bool          // that confirmed is closed
-	idle      *time.Timer   // runs while there are no watchers
 }
 
 // askAgain is how long a subscription may stay unconfirmed before it is sent once more.
@@ -180,60 +168,4 @@ func (h *hub) close() {
 	}
 	h.mu.Unlock()
 	h.wait.Wait()
-}
-
-// names lists the channels that are subscribed to.
-func (h *hub) names() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.channels))
-}
-
-// left notes that Redis has confirmed an unsubscribe.
-func (h *hub) left(name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.leaving[name]--; h.leaving[name] <= 0 {
-		delete(h.leaving, name)
-	}
-}
-
-// forgetLeaving begins a new connection, which will not confirm what the old one was sent.
-func (h *hub) forgetLeaving() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	clear(h.leaving)
-}
-
-// confirm notes that a channel is subscribed to. Not for the first time means on a new connection: what was said in
-// between is lost.
-func (h *hub) confirm(name string) {
-	h.mu.Lock()
-	c := h.channels[name]
-	if c == nil || h.leaving[name] > 0 {
-		h.mu.Unlock()
-		return
-	}
-	again := c.sure
-	if !again {
-		c.sure = true
-		close(c.confirmed)
-	}
-	h.mu.Unlock()
-	if again {
-		h.dispatch(name, subscriptions.Wake{Kind: subscriptions.Resync})
-	}
-}
-
-// dispatch calls a channel's watchers, outside the lock: a watcher may stop, or watch something else.
-func (h *hub) dispatch(name string, wake subscriptions.Wake) {
-	h.mu.Lock()
-	var watchers []*watcher
-	if c := h.channels[name]; c != nil {
-		watchers = slices.Clone(c.watchers)
-	}
-	h.mu.Unlock()
-	for _, w := range watchers {
-		w.wake(wake)
-	}
 }

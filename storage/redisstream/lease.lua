@@ -9,7 +9,8 @@
 --        then for each delivery: padded id, delivery number, attempt, d}
 --
 -- A script, since the cursor, the deadlines and the counters must move together, and never for two callers at once.
-local most, most_bytes = math.min(math.max(tonumber(ARGV[REST]), 1), 200), math.min(tonumber(ARGV[REST + 1]), 1000000)
+local most = math.min(math.max(tonumber(ARGV[REST]), 1), MESSAGES_MAX)
+local most_bytes = math.min(tonumber(ARGV[REST + 1]), BYTES_MAX)
 local until_ = now + tonumber(ARGV[REST + 2])
 local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max')
 local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
@@ -47,7 +48,7 @@ local function again(quota)
       count('dropped', 1)
       set('bytes', state.bytes - size)
       gone[#gone + 1] = member
-      return looked < 1000000
+      return looked < BYTES_MAX
     end
     if not fits(size) then
       return false
@@ -56,10 +57,10 @@ local function again(quota)
     lease[#lease + 1], lease[#lease + 2] = until_, member
     delivery_args[#delivery_args + 1] = member
     delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', number + 1, released)
-    return looked < 1000000
+    return looked < BYTES_MAX
   end
   local function page()
-    local size = math.min(quota - #taken, 200 - seen)
+    local size = math.min(quota - #taken, MESSAGES_MAX - seen)
     if size <= 0 then
       return false
     end
@@ -150,7 +151,7 @@ end
 
 local room = bound - redis.call('ZCARD', OUT)
 local want = math.min(most - #taken, room)
-if want > 0 and state.n < last.n and looked < 1000000 then
+if want > 0 and state.n < last.n and looked < BYTES_MAX then
   local leased = new(want)
   room = room - leased
   if leased > 0 then

@@ -1,3 +1,6 @@
+-- How many messages, and how many bytes of them, one script handles at most.
+local MESSAGES_MAX, BYTES_MAX = 200, 1000000
+
 -- Message ids and log entries. A member of leased, waiting, dead and out is a message id with both parts padded, so that
 -- text sorts as the log does; of the second part the last four digits are the batch's salt and the rest is n.
 local function member_of(id)

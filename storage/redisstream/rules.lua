@@ -27,7 +27,7 @@ end
 
 -- expire turns leases that ran out into waiting messages, or dead ones. It tells whether anything died.
 local function expire()
-  local old = redis.call('ZRANGE', LEASED, '-inf', now, 'BYSCORE', 'LIMIT', 0, 200, 'WITHSCORES')
+  local old = redis.call('ZRANGE', LEASED, '-inf', now, 'BYSCORE', 'LIMIT', 0, MESSAGES_MAX, 'WITHSCORES')
   local members, wait, dead = {}, {}, {}
   for i = 1, #old, 2 do
     members[#members + 1] = old[i]

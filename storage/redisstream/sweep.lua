@@ -10,7 +10,7 @@
 --        then for each dead message: padded id, delivery number, attempt, d}
 --
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
-local most, hold = math.min(tonumber(ARGV[REST]), 200), tonumber(ARGV[REST + 1])
+local most, hold = math.min(tonumber(ARGV[REST]), MESSAGES_MAX), tonumber(ARGV[REST + 1])
 local place = tonumber(ARGV[REST + 2])
 local last = tonumber(redis.call('HGET', META, 'n'))
 local looked, gone, taken = 0, {}, {}
@@ -37,8 +37,8 @@ end
 
 -- drop_old drops outstanding messages that outlived the retention: the oldest come first in out.
 local function drop_old()
-  for _, member in ipairs(redis.call('ZRANGE', OUT, 0, 199)) do
-    if ms_of(member) >= cutoff or looked >= 1000000 then
+  for _, member in ipairs(redis.call('ZRANGE', OUT, 0, MESSAGES_MAX - 1)) do
+    if ms_of(member) >= cutoff or looked >= BYTES_MAX then
       break
     end
     look(member)
@@ -48,14 +48,14 @@ end
 
 -- take_dead takes what is dead and not held, and revives what the rules no longer call dead.
 local function take_dead()
-  local members = redis.call('ZRANGE', DEAD, '-inf', now, 'BYSCORE', 'LIMIT', 0, 200)
+  local members = redis.call('ZRANGE', DEAD, '-inf', now, 'BYSCORE', 'LIMIT', 0, MESSAGES_MAX)
   local numbers, released = counts_of(members)
   local held, revived, from = {}, {}, #gone
   for i, member in ipairs(members) do
     local attempts = numbers[i] - released[i]
     if not exhausted(attempts) then
       revived[#revived + 1], revived[#revived + 2] = now, member
-    elseif #taken < most and looked < 1000000 then
+    elseif #taken < most and looked < BYTES_MAX then
       local entry = look(member)
       if entry then
         taken[#taken + 1] = {member, numbers[i], attempts, entry[2][4]}
@@ -76,7 +76,7 @@ local function review()
   if place < 0 then
     return -1
   end
-  local part = redis.call('ZRANGE', WAITING, place, place + 199, 'WITHSCORES')
+  local part = redis.call('ZRANGE', WAITING, place, place + MESSAGES_MAX - 1, 'WITHSCORES')
   local members, dead = {}, {}
   for i = 1, #part, 2 do
     members[#members + 1] = part[i]
@@ -88,7 +88,7 @@ local function review()
     end
   end
   move(WAITING, DEAD, dead)
-  return #members == 200 and place + 200 - #dead / 2 or -1
+  return #members == MESSAGES_MAX and place + MESSAGES_MAX - #dead / 2 or -1
 end
 
 -- left tells whether another sweep now would find something.

@@ -1,0 +1,23 @@
+package redisstream
+
+import (
+	"context"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+var noteScript = newScript("note_change")
+
+// noteTimeout bounds the telling, which outlives its request's context.
+const noteTimeout = 5 * time.Second
+
+// noteChange tells all servers of a written record. The record is written already, so the call does not fail for it: a
+// server that is not told finds the record when it next reads all.
+func (s *Store) noteChange(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	if _, err := s.run(ctx, noteScript, []string{s.keys.changes()}, name, s.keys.wake(subscriptions.CatalogTopic)); err != nil {
+		s.log.Warn("other servers were not told of a changed record", "record", name, "error", err)
+	}
+}

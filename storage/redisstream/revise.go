@@ -1,0 +1,15 @@
+package redisstream
+
+import (
+	"context"
+
+	"postrider/subscriptions"
+)
+
+var reviseScript = newScript("revise", onSubscription...)
+
+// Revise implements subscriptions.Slots.
+func (s *Store) Revise(ctx context.Context, ref subscriptions.Ref) error {
+	_, err := s.onState(ctx, reviseScript, ref)
+	return err
+}

@@ -1,0 +1,23 @@
+package redisstream
+
+import (
+	"context"
+
+	"postrider/subscriptions"
+)
+
+var statsScript = newScript("stats", onSubscription...)
+
+// Stats implements subscriptions.Slots.
+func (s *Store) Stats(ctx context.Context, ref subscriptions.Ref) (subscriptions.Stats, error) {
+	f, err := s.onState(ctx, statsScript, ref)
+	if err != nil {
+		return subscriptions.Stats{}, err
+	}
+	stats := subscriptions.Stats{
+		Undelivered: f.int(), Outstanding: f.int(), Dead: f.int(), Bytes: f.int(),
+		OldestAge: max(0, millis(f.int())),
+		Acked:     f.int(), Nacked: f.int(), Expired: f.int(), Dropped: f.int(), Lost: f.int(), DeadLettered: f.int(),
+	}
+	return stats, f.err
+}
