@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,18 +17,20 @@ import (
 	"postrider"
 	"postrider/pusher"
 	"postrider/server"
+	"postrider/server/grpcapi"
 	"postrider/subscriptions"
 )
 
-// app is a whole server: the store, the domain, the pushes and the REST interface.
+// app is a whole server: the store, the domain, the pushes and the interfaces.
 type app struct {
-	config   Config
-	log      *slog.Logger
-	store    store
-	service  *subscriptions.Service
-	pusher   *pusher.Manager
-	listener net.Listener
-	http     *http.Server
+	config  Config
+	log     *slog.Logger
+	store   store
+	service *subscriptions.Service
+	pusher  *pusher.Manager
+	split   *splitter
+	http    *http.Server
+	grpc    *grpcapi.Server
 
 	draining atomic.Bool
 	teardown []teardown // run in reverse order
@@ -56,8 +59,8 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	if err != nil {
 		return nil, err // net says "listen tcp 127.0.0.1:8085: …"
 	}
-	a.listener = listener
-	a.onClose("listener", listener.Close)
+	a.split = newSplitter(listener, log)
+	a.onClose("listener", a.split.Close)
 	if a.store, err = openStore(ctx, config, log); err != nil {
 		return nil, err
 	}
@@ -65,6 +68,7 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log})
 	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version()})
 	a.http = a.newHTTPServer()
+	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
 	return a, nil
 }
 
@@ -91,7 +95,7 @@ func (a *app) newHTTPServer() *http.Server {
 }
 
 // Addr is where the server listens, as HOST:PORT.
-func (a *app) Addr() string { return a.listener.Addr().String() }
+func (a *app) Addr() string { return a.split.listener.Addr().String() }
 
 // announce says in one line what has been started.
 func (a *app) announce(ctx context.Context) {
@@ -123,20 +127,22 @@ func (a *app) Run(ctx context.Context) error {
 	})
 	parts.Go(func() error { return part("background work", a.service.Run(loops)) })
 	parts.Go(func() error { return part("store", a.store.run(loops)) })
-	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.listener), http.ErrServerClosed)) })
+	parts.Go(func() error { return part("listener", a.split.Run()) })
+	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.split.rest), http.ErrServerClosed)) })
+	parts.Go(func() error { return part("gRPC", a.grpc.Serve(a.split.grpc)) })
 	select {
 	case <-ctx.Done():
 	case <-failed.Done():
 	}
 
-	// The order of stopping. Requests and pushes drain side by side, so that each has the whole time: waiting pulls are
-	// answered, nothing new is leased, and what is under way may finish.
+	// The order of stopping. Requests and pushes drain side by side, so that each has the whole time: streams end and waiting
+	// pulls are answered, nothing new is leased, and what is under way may finish.
 	a.draining.Store(true)
 	a.service.Drain()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.DrainTimeout)
 	defer cancel()
 	fetch.end()
-	a.drainHTTP(grace)
+	a.drainRequests(grace)
 	a.drainPushes(grace, pushed)
 	// What is left is given back without spending an attempt. The loops go on until then, and the store closes last.
 	work.end()
@@ -164,12 +170,22 @@ func part(name string, err error) error {
 	return nil
 }
 
-// drainHTTP lets requests finish until grace ends, and breaks off the rest.
-func (a *app) drainHTTP(grace context.Context) {
-	if err := a.http.Shutdown(grace); err != nil {
-		a.log.Warn("requests were still under way at the end of the drain timeout; they are broken off")
-		_ = a.http.Close() // the listener is closed already; broken connections have nothing to say
-	}
+// drainRequests lets requests finish until grace ends, and breaks off the rest.
+func (a *app) drainRequests(grace context.Context) {
+	_ = a.split.Close() // closing says nothing that matters now
+	var draining sync.WaitGroup
+	draining.Go(func() {
+		if err := a.http.Shutdown(grace); err != nil {
+			a.log.Warn("requests were still under way at the end of the drain timeout; they are broken off")
+			_ = a.http.Close() // broken connections have nothing to say
+		}
+	})
+	draining.Go(func() {
+		if err := a.grpc.Shutdown(grace); err != nil {
+			a.log.Warn("gRPC calls were still under way at the end of the drain timeout; they are broken off")
+		}
+	})
+	draining.Wait()
 }
 
 // drainPushes lets pushes finish until grace ends.

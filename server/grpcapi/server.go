@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"sync"
@@ -90,7 +91,13 @@ func New(backend Backend, o Options) *Server {
 }
 
 // Serve serves the connections of a listener until Shutdown, which is no error.
-func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
+func (s *Server) Serve(l net.Listener) error {
+	err := s.grpc.Serve(l)
+	if errors.Is(err, grpc.ErrServerStopped) { // stopped before it began
+		return nil
+	}
+	return err
+}
 
 // Shutdown takes no more calls and lets those under way finish until ctx ends; then it breaks them off and returns ctx's error.
 // It returns when nothing of the server runs any more. Streams do not finish by themselves, unless the backend ends them first
