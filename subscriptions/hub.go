@@ -63,7 +63,7 @@ const (
 	// checksPerSecond bounds the checks of one server, which stretches the time
 	// between those of a subscription when many are waited on: a broken
 	// connection is told by Resync, so little is left for checks to find.
-	checksPerSecond = 10
+	checksPerSecond = 5
 )
 
 func newHub(store Watcher) *hub { return &hub{store: store, topics: map[string]*topicWatch{}} }

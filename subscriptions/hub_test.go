@@ -225,8 +225,8 @@ func TestChecksOfManySubscriptionsAreFew(t *testing.T) {
 			}
 		}
 		for i := range checked {
-			if n := checked[i].Load(); n < 2 {
-				t.Errorf("subscription %d was checked %d times in 6 minutes", i, n)
+			if checked[i].Load() == 0 {
+				t.Errorf("subscription %d was not checked in 6 minutes", i)
 			}
 		}
 		stop()
