@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -37,8 +38,16 @@ type fleet struct {
 
 	position string
 	reread   time.Time
-	halfMade map[string]time.Time // UID to when it was first seen half-made
+	halfMade []halfMade
+	seen     map[string]time.Time // UID to when it was first seen half-made
 	hint     chan struct{}        // a record changed: beat early
+}
+
+// halfMade is a record that is not active, and what finishes it.
+type halfMade struct {
+	uid    string
+	name   fmt.Stringer
+	finish func(context.Context) error
 }
 
 type ownedWatcher struct{ fn func([]Subscription) }
@@ -49,7 +58,7 @@ func newFleet(s *Service) *fleet {
 		topics:        map[TopicName]Topic{},
 		subscriptions: map[SubscriptionName]Subscription{},
 		watchers:      map[*ownedWatcher]struct{}{},
-		halfMade:      map[string]time.Time{},
+		seen:          map[string]time.Time{},
 		hint:          make(chan struct{}, 1),
 	}
 }
@@ -132,6 +141,7 @@ func (f *fleet) beat(ctx context.Context) error {
 	f.position = b.Position
 	if changed {
 		f.publishOwned(b.Live)
+		f.findHalfMade()
 	}
 	f.finishHalfMade(ctx)
 	return nil
@@ -238,32 +248,44 @@ func everyPage(fetch func(after string) (n int, last string, err error)) error {
 	return nil
 }
 
+// findHalfMade looks through all records, when something changed, so that the
+// beats of an idle server need not.
+func (f *fleet) findHalfMade() {
+	f.halfMade = nil
+	for _, t := range f.topics {
+		if t.Phase != Active {
+			f.halfMade = append(f.halfMade, halfMade{t.UID, t.Name, func(ctx context.Context) error {
+				return f.s.settleTopic(ctx, t.Name)
+			}})
+		}
+	}
+	for _, sub := range f.subscriptions {
+		if sub.Phase != Active {
+			f.halfMade = append(f.halfMade, halfMade{sub.UID, sub.Name, func(ctx context.Context) error {
+				return f.s.settleSubscription(ctx, sub.Name)
+			}})
+		}
+	}
+}
+
 // finishHalfMade completes what a server that died left half-made, if this
 // server owns it and nobody has done so for a while.
 func (f *fleet) finishHalfMade(ctx context.Context) {
 	seen := map[string]time.Time{}
-	due := func(uid string, p Phase) bool {
-		if p == Active || ownerOf(uid, f.live) != f.s.server {
-			return false
+	for _, h := range f.halfMade {
+		if ownerOf(h.uid, f.live) != f.s.server {
+			continue
 		}
-		since, ok := f.halfMade[uid]
+		since, ok := f.seen[h.uid]
 		if !ok {
 			since = time.Now()
 		}
-		seen[uid] = since
-		return time.Since(since) >= halfMadeAge
-	}
-	for _, t := range f.topics {
-		if due(t.UID, t.Phase) {
-			f.s.logFailure(ctx, "finish a half-made topic", t.Name.String(), ignoreTaken(f.s.settleTopic(ctx, t.Name)))
+		seen[h.uid] = since
+		if time.Since(since) >= halfMadeAge {
+			f.s.logFailure(ctx, "finish what is half-made", h.name.String(), ignoreTaken(h.finish(ctx)))
 		}
 	}
-	for _, sub := range f.subscriptions {
-		if due(sub.UID, sub.Phase) {
-			f.s.logFailure(ctx, "finish a half-made subscription", sub.Name.String(), ignoreTaken(f.s.settleSubscription(ctx, sub.Name)))
-		}
-	}
-	f.halfMade = seen
+	f.seen = seen
 }
 
 // ignoreTaken drops the error that says that a resource is whole.
