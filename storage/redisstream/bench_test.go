@@ -2,6 +2,7 @@ package redisstream_test
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -144,4 +145,23 @@ func benchmarkAll(b *testing.B, n int) {
 		x.ack(x.lease(n)...)
 	}
 	report(b, server, since, b.N*n)
+}
+
+// BenchmarkPublishers has 128 callers publish one message each at a time: what they wait for is merged.
+func BenchmarkPublishers(b *testing.B) {
+	server, x := benchmarkStore(b)
+	msgs := benchmarkMessages(1)
+	b.SetParallelism(128 / runtime.GOMAXPROCS(0))
+	since := cpu(b, server)
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := x.store.Publish(b.Context(), x.topic, msgs); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+	used := cpu(b, server) - since
+	b.ReportMetric(float64(used.Nanoseconds())/1000/float64(b.N), "redis-µs/msg")
 }

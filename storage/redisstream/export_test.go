@@ -33,6 +33,9 @@ func (s *Store) Waiting() int {
 // Channels lists what the store is subscribed to.
 func (s *Store) Channels() []string { return s.hub.names() }
 
+// SetPatience changes how long silence is borne; before the first Watch.
+func (s *Store) SetPatience(d time.Duration) { s.hub.patience = d }
+
 // SetLinger changes how long channels linger; before the first Watch.
 func (s *Store) SetLinger(d time.Duration) { s.hub.linger = d }
 

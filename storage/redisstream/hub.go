@@ -13,9 +13,10 @@ import (
 // hub is the one Pub/Sub connection of a store, shared by all watchers. It connects with the first watcher; a channel
 // without watchers stays subscribed for a while, so that pullers that come and go cost Redis nothing.
 type hub struct {
-	connect func(ctx context.Context, channels ...string) *redis.PubSub
-	linger  time.Duration
-	log     *slog.Logger
+	connect  func(ctx context.Context, channels ...string) *redis.PubSub
+	linger   time.Duration // how long a channel without watchers stays
+	patience time.Duration // how long the connection may be silent before it is asked for a sign of life
+	log      *slog.Logger
 
 	ctx  context.Context // ends with close
 	end  context.CancelFunc
@@ -36,7 +37,7 @@ type hub struct {
 const askAgain = time.Second
 
 func newHub(connect func(context.Context, ...string) *redis.PubSub, linger time.Duration, log *slog.Logger) *hub {
-	h := &hub{connect: connect, linger: linger, log: log, channels: map[string]*channel{}, leaving: map[string]int{}}
+	h := &hub{connect: connect, linger: linger, patience: pingAfter, log: log, channels: map[string]*channel{}, leaving: map[string]int{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	return h
 }

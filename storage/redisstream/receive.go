@@ -11,7 +11,7 @@ import (
 
 // How the hub notices a connection that died in silence, and how it comes back.
 const (
-	pingAfter    = 15 * time.Second // without a word
+	pingAfter    = 15 * time.Second // without a word; as long again without an answer is too long
 	firstBackoff = 50 * time.Millisecond
 	lastBackoff  = 2 * time.Second
 )
@@ -20,7 +20,7 @@ const (
 func (h *hub) receive() {
 	backoff, silent := firstBackoff, false
 	for h.ctx.Err() == nil {
-		message, err := h.current().ReceiveTimeout(h.ctx, pingAfter)
+		message, err := h.current().ReceiveTimeout(h.ctx, h.patience)
 		switch {
 		case err == nil:
 			h.handle(message)
