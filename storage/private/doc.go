@@ -20,5 +20,5 @@
 //
 // What ends a redis-server and what a killed one leaves behind, as half a command at the end of its file, is mended without
 // anybody's help. Before the disk is full, publishes are refused as if memory were, so that what is left of it serves
-// acknowledgements: see room.go.
+// acknowledgements and what they make room for: see room.go.
 package private

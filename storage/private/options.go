@@ -69,7 +69,7 @@ func (o Options) arguments(dir, socket string, maxMemory int64) []string {
 		"--appendonly", "yes", "--appendfsync", o.AppendFsync, "--no-appendfsync-on-rewrite", "no", "--save", "",
 		// Half a command at the end was never answered: it is cut off.
 		"--aof-load-truncated", "yes",
-		// Room rewrites the file when there is room.
+		// We have it written anew, when there is room: rewrite.go.
 		"--auto-aof-rewrite-percentage", "0",
 		"--maxmemory", strconv.FormatInt(maxMemory, 10), "--maxmemory-policy", "noeviction",
 	}

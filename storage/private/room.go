@@ -4,50 +4,53 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
 // A Redis that is to write before it answers ends when its disk is full, and could then not even take acknowledgements, which
-// are what makes room. So before that, while a reserve is left, it is told that its memory is full: publishes are refused,
-// and all that drains goes on (the store's scripts say which is which). What was drained leaves the disk when the append-only
-// file is rewritten. Redis would start that by the file's size alone, and fill the disk with it; so we do, when there is room.
+// are what makes room. They are written too, and leave the disk only with what they acknowledged, when the append-only file is
+// written anew beside the old one. So as much is kept free as that takes. Below it Redis is told that its memory is full:
+// publishes are refused, and all that drains goes on (the store's scripts say which is which). Redis would write anew by the
+// file's size alone, and fill the disk with it; so we have it done, in rewrite.go.
 
-// The reserve is a share of the disk, and no more than a bound.
+// What is kept free: a share of the disk within a bound for what is written meanwhile, and half as much again as the data.
 const (
 	reserveShare = 10
 	reserveBound = 256 << 20
 )
 
-// The pauses between looks at the disk: as long as it takes, at fastest, to fill what is left above the reserve.
+// The pauses between looks at the disk: as long as it takes, at fastest, until publishes must be refused.
 const (
 	shortestLook = 10 * time.Millisecond
 	longestLook  = time.Second
 	fastestFill  = 200 << 20 // bytes a second
 )
 
-// The append-only file is rewritten when it has doubled and is worth it, or when that frees a full disk.
-const (
-	leastRewrite = 64 << 20
-	rewriteEvery = 5 * time.Second
-)
-
-// room is what is left on the disk.
+// room is what is left on the disk, and what must be.
 type room struct {
 	free, reserve int64
-	tight         bool // the reserve has been touched, and is not whole again
+	data          int64 // what a file written anew would hold, when Redis was asked last
+	freeThen      int64
+	tight         bool // too little was free, and not much more is now
 }
 
-// update takes a new measurement. A quarter more than the reserve must be free before it counts as whole, so that publishes
-// are not let in and refused in turns.
+// update takes a new measurement. An eighth more than needed must be free before publishes are let in again, so that they are
+// not refused and let in by turns.
 func (r *room) update(free, size int64) {
 	r.free, r.reserve = free, min(size/reserveShare, reserveBound)
-	r.tight = free < r.reserve || r.tight && free < r.reserve+r.reserve/4
+	need := r.need()
+	r.tight = free < need || r.tight && free < need+need/8
 }
 
-// nextLook is when the reserve could be reached at the earliest.
+// need is how much must be free. What was filled since Redis was asked is taken for data.
+func (r *room) need() int64 {
+	data := r.data + max(0, r.freeThen-r.free)
+	return r.reserve + data + data/2
+}
+
+// nextLook is when there could be less than is needed, at the earliest: that rises as the room falls.
 func (r *room) nextLook() time.Duration {
-	above := time.Duration(r.free-r.reserve) * time.Second / fastestFill
+	above := time.Duration(r.free-r.need()) * time.Second / (5 * fastestFill / 2)
 	return min(max(above, shortestLook), longestLook)
 }
 
@@ -55,8 +58,8 @@ func (r *room) warnings(dir string) []string {
 	if !r.tight {
 		return nil
 	}
-	return []string{fmt.Sprintf("the disk of %s has %s left, less than the reserve of %s: publishes are refused until there is more",
-		dir, bytesText(r.free), bytesText(r.reserve))}
+	return []string{fmt.Sprintf("the disk of %s has %s left, and needs %s to write the append-only file anew: publishes are refused until it has",
+		dir, bytesText(r.free), bytesText(r.need()))}
 }
 
 // bytesText is a number of bytes for people.
@@ -83,14 +86,11 @@ func (s *Server) memoryLimit() int64 {
 
 // tend looks after the disk until ctx ends.
 func (s *Server) tend(ctx context.Context) {
-	var asked time.Time
+	var r rewriter
 	for {
 		pause := s.look()
 		s.applyLimit(ctx)
-		if time.Since(asked) >= longestLook {
-			asked = time.Now()
-			s.rewrite(ctx)
-		}
+		r.look(ctx, s)
 		select {
 		case <-ctx.Done():
 			return
@@ -99,7 +99,7 @@ func (s *Server) tend(ctx context.Context) {
 	}
 }
 
-// look measures the disk, warns when the reserve is touched, and says when to look again.
+// look measures the disk, warns when it is too full, and says when to look again.
 func (s *Server) look() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,53 +141,4 @@ func (s *Server) applyLimit(ctx context.Context) {
 	if s.child == p {
 		s.limit = limit
 	}
-}
-
-// rewrite has the append-only file rewritten if it should be.
-func (s *Server) rewrite(ctx context.Context) {
-	p, serving := s.present()
-	if !serving || time.Since(s.rewrote) < rewriteEvery {
-		return
-	}
-	info, err := p.Ask(ctx, "INFO memory persistence")
-	if err != nil {
-		return // it has other troubles; they are told elsewhere
-	}
-	s.mu.Lock()
-	due := fileOf(info).due(s.room)
-	s.mu.Unlock()
-	if !due {
-		return
-	}
-	s.rewrote = time.Now()
-	if _, err := p.Ask(ctx, "BGREWRITEAOF"); err != nil {
-		s.log.warn("the append-only file could not be rewritten", "error", err)
-	}
-}
-
-// file is what INFO says of the append-only file and of what it would be if it were rewritten.
-type file struct {
-	size, base, data int64
-	rewriting        bool
-}
-
-func fileOf(info string) file {
-	numbers := map[string]int64{}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-			numbers[name] = n
-		}
-	}
-	return file{
-		size: numbers["aof_current_size"], base: numbers["aof_base_size"], data: numbers["used_memory_dataset"],
-		rewriting: numbers["aof_rewrite_in_progress"] == 1,
-	}
-}
-
-// due tells whether the file should be rewritten, and can: the old one goes when the new one is whole.
-func (f file) due(r room) bool {
-	grown := f.size > leastRewrite && f.size > 2*f.base
-	frees := r.tight && f.size > 2*f.data
-	return !f.rewriting && (grown || frees) && f.data+f.data/8 < r.free
 }

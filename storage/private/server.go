@@ -30,8 +30,6 @@ type Server struct {
 	why     string         // the one before ended; empty before the first death
 	retry   time.Time      // when the next is started, after a death
 	room    room
-
-	rewrote time.Time // when the append-only file was last rewritten; only tend knows
 }
 
 // Open takes the folder, starts a redis-server and waits until it answers, with its data loaded. Its errors say what is
