@@ -70,16 +70,16 @@ func TestUnknownFormatIsRefused(t *testing.T) {
 // TestUnknownVersionsAreNamed is about single keys that a newer Postrider wrote while this one ran.
 func TestUnknownVersionsAreNamed(t *testing.T) {
 	t.Parallel()
-	s := open(t, redistest.Shared(t).URL(), redisstream.Options{Prefix: "versions:"})
+	s := open(t, redistest.Shared(t).URL(), redisstream.Options{})
 	x := attach(t, s, "topic")
 	for key, call := range map[string]func() error{
-		"versions:{topic:0}:meta": func() error {
+		"{topic:0}:meta": func() error {
 			_, err := s.Publish(t.Context(), x.topic, messages(1))
 			return err
 		},
-		"versions:{topic:0}:s:topic-sub": func() error { return s.Revise(t.Context(), x.ref) },
+		"{topic:0}:s:topic-sub": func() error { return s.Revise(t.Context(), x.ref) },
 	} {
-		if err := s.Client().HSet(t.Context(), key, "v", "2").Err(); err != nil {
+		if err := s.Client().HSet(t.Context(), s.Prefix()+key, "v", "2").Err(); err != nil {
 			t.Fatal(err)
 		}
 		if err := call(); err == nil || !strings.Contains(err.Error(), key) {
