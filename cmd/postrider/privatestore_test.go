@@ -22,16 +22,18 @@ import (
 	"postrider/subscriptions"
 )
 
-const (
-	dataDirKills = 5
-	// restart is within what time of its death a server that is started again serves.
-	restart = 5 * time.Second
-)
+// restart is within what time of its death a server that is started again serves.
+const restart = 5 * time.Second
 
-// A server on a data directory is killed under load, again and again, and started again. What publishers were answered is
-// there, and each delivery counts as an attempt: what was given back, and what was leased when the server died.
 func TestKilledServerFindsItsDataDir(t *testing.T) {
 	t.Parallel()
+	killOnDataDir(t, 5) // 20 times among the load tests
+}
+
+// killOnDataDir kills a server on a data directory under load, again and again, and starts it again. What publishers were
+// answered is there, and each delivery counts as an attempt: what was given back, and what was leased when the server died.
+func killOnDataDir(t *testing.T, kills int) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	server, s := startOnDataDir(t, dir)
 	s.run("topics", "create", "dead")
@@ -43,7 +45,7 @@ func TestKilledServerFindsItsDataDir(t *testing.T) {
 	s.run("publish", "orders", "nacked", "leased")
 	var answered, seen ledger
 	var longest time.Duration
-	for i := range dataDirKills {
+	for i := range kills {
 		s.giveBack(s.attempt(2*i+1), 0)
 		second := s.attempt(2*i + 2)
 		s.giveBack(second[:1], 0)
@@ -53,7 +55,7 @@ func TestKilledServerFindsItsDataDir(t *testing.T) {
 		server, s = startOnDataDir(t, dir)
 		longest = max(longest, time.Since(killed))
 	}
-	t.Logf("%d kills, %d messages answered; served again within %v", dataDirKills, answered.size(), longest)
+	t.Logf("%d kills, %d messages answered; served again within %v", kills, answered.size(), longest)
 	if longest > restart {
 		t.Errorf("served again only after %v", longest)
 	}

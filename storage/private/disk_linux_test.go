@@ -143,3 +143,58 @@ func TestDiskIsFull(t *testing.T) {
 		t.Errorf("back only %v after there was room", took)
 	}
 }
+
+// With everysec Redis lives on a full disk and refuses all writes, until there is room.
+func TestDiskIsFullForEverySec(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, 8)
+	s := openServer(t, filepath.Join(disk, "data"), func(o *Options) { o.AppendFsync = FsyncEverySec })
+	before := s.pid()
+	c := client(t, s.URL())
+	number := 0
+	write := func() (err error) {
+		for range 100 {
+			if err = c.HDel(t.Context(), "hash", fmt.Sprint(number)).Err(); err != nil {
+				return err
+			}
+			number++
+		}
+		return nil
+	}
+	fields := map[string]any{}
+	for i := range 20_000 {
+		fields[fmt.Sprint(i)] = "v"
+	}
+	if err := c.HSet(t.Context(), "hash", fields).Err(); err != nil {
+		t.Fatal(err)
+	}
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); err == nil {
+		t.Fatal("there is room for all")
+	}
+	eventually(t, func() error {
+		if err := write(); err == nil || !strings.HasPrefix(err.Error(), "MISCONF") {
+			return fmt.Errorf("%d written, %v; %+v", number, err, s.Status())
+		}
+		return nil
+	})
+	if status := s.Status(); !status.Up || len(status.Warnings) != 1 {
+		t.Errorf("full, but %+v", status)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	freed := time.Now()
+	eventually(t, write)
+	if took := time.Since(freed); took > backWithin {
+		t.Errorf("back only %v after there was room", took)
+	}
+	if s.pid() != before {
+		t.Error("redis-server was started again")
+	}
+	s.stop()
+	again := openServer(t, filepath.Join(disk, "data"), nil)
+	if length, err := client(t, again.URL()).HLen(t.Context(), "hash").Result(); err != nil || length != int64(20_000-number) {
+		t.Errorf("%d fields, %v; %d of 20000 were deleted", length, err, number)
+	}
+}

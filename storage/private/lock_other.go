@@ -3,15 +3,15 @@
 package private
 
 import (
-	"fmt"
+	"errors"
 	"os"
-	"runtime"
 )
 
-func tryLock(*os.File) (bool, error) {
-	return false, fmt.Errorf("a private Redis runs on Linux and macOS, not on %s: use a Redis that runs elsewhere", runtime.GOOS)
-}
+// supported tells whether a private Redis can run on this system.
+const supported = false
+
+func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
 func unlock(*os.File) {}
 
-func diskSpace(string) (free, size int64, err error) { return 0, 0, nil }
+func diskSpace(string) (free, size int64, err error) { return 0, 0, errors.ErrUnsupported }

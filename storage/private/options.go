@@ -1,9 +1,11 @@
 package private
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strconv"
 )
 
@@ -35,8 +37,11 @@ const LeastMemory = 8 << 20
 
 // complete checks the options and fills in what is left out.
 func (o Options) complete() (Options, error) {
+	if !supported {
+		return o, fmt.Errorf("a private Redis runs on Linux and macOS, not on %s: use a Redis that runs elsewhere", runtime.GOOS)
+	}
 	if o.Dir == "" {
-		return o, fmt.Errorf("private Redis: no folder is given")
+		return o, errors.New("private Redis: no folder is given")
 	}
 	var err error
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {

@@ -1,6 +1,7 @@
 package private
 
 import (
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,9 +14,10 @@ const socketLimit = 103
 // elsewhere begins the name of a temporary folder that holds a socket alone.
 const elsewhere = "postrider-"
 
-// chooseSocket is where Redis listens: in its own folder, or if that has too long a name, in a temporary one.
+// chooseSocket is where Redis listens: in its own folder, or if that has too long a name, or is on a disk that takes no
+// sockets, as folders that a container shares with its host may be, in a temporary one.
 func chooseSocket(dir string) (string, error) {
-	if path := filepath.Join(dir, socketName); len(path) <= socketLimit {
+	if path := filepath.Join(dir, socketName); len(path) <= socketLimit && takesSocket(path) {
 		return path, nil
 	}
 	base := os.TempDir()
@@ -24,6 +26,16 @@ func chooseSocket(dir string) (string, error) {
 	}
 	dir, err := os.MkdirTemp(base, elsewhere) // for us alone (0700)
 	return filepath.Join(dir, socketName), err
+}
+
+// takesSocket tries it. A socket that is left there is nobody's: the folder is locked.
+func takesSocket(path string) bool {
+	_ = os.Remove(path)
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return false
+	}
+	return listener.Close() == nil
 }
 
 // removeSocket removes a socket, with the temporary folder that was made for it.

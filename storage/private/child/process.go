@@ -145,12 +145,9 @@ func (p *Process) Stop(patience time.Duration) error {
 	return nil
 }
 
-// Words are the last lines that the process printed.
-func (p *Process) Words() []string { return p.words.last() }
-
 // Err says how a process that has ended did so, with its last words. It is an [EndError].
 func (p *Process) Err() error {
-	return &EndError{Program: filepath.Base(p.cmd.Path), State: p.cmd.ProcessState, Words: p.Words(), err: p.end}
+	return &EndError{Program: filepath.Base(p.cmd.Path), State: p.cmd.ProcessState, Words: p.words.last(), err: p.end}
 }
 
 // EndError is the end of a process that nobody asked to end.
