@@ -107,6 +107,7 @@ func (s *subscriber) Pull(ctx context.Context, r *pubsubpb.PullRequest) (*pubsub
 	if err != nil {
 		return nil, err
 	}
+	//lint:ignore SA1019 clients may still say it
 	got, err := s.backend.Pull(ctx, name, int(r.GetMaxMessages()), r.GetReturnImmediately())
 	return &pubsubpb.PullResponse{ReceivedMessages: pbReceived(got)}, err
 }
