@@ -33,8 +33,8 @@ var afterFlush = idleBounds{commands: 50, percent: 2}
 func TestLoadFlush(t *testing.T) {
 	redis := redistest.Start(t)
 	count := countCommands(t, redis)
-	processes, addr := startServers(t, redis, 1)
-	f := &flood{loadClient: newLoadClient(t, addr)}
+	processes, addrs := startServers(t, redis, 1)
+	f := &flood{loadClient: newLoadClient(t, addrs[0])}
 	endpoint := newQuietEndpoint(t, func(p push) int {
 		if strings.HasSuffix(p.Subscription, "0") { // some pushes are under way when the data goes
 			time.Sleep(500 * time.Millisecond)
@@ -61,7 +61,7 @@ func TestLoadFlush(t *testing.T) {
 	}
 	flush := time.Now()
 	time.Sleep(3 * time.Second)
-	if status, body := request(t, http.MethodGet, "http://"+addr+"/readyz", nil); status != 200 {
+	if status, body := request(t, http.MethodGet, "http://"+addrs[0]+"/readyz", nil); status != 200 {
 		t.Errorf("the server can serve, but /readyz says %d %s", status, body)
 	}
 	stop()

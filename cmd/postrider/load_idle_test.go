@@ -34,8 +34,8 @@ func TestLoadIdleSubscriptionsWithADeadLetterPolicy(t *testing.T) {
 		t.Run(fmt.Sprintf("servers=%d", servers), func(t *testing.T) {
 			redis := redistest.Start(t)
 			count := countCommands(t, redis)
-			processes, addr := startServers(t, redis, servers)
-			d := newDeadLetters(t, addr)
+			processes, addrs := startServers(t, redis, servers)
+			d := newDeadLetters(t, addrs[0])
 			d.createAll(idleCount)
 			thousandIdle.hold(t, count, processes...)
 			d.expire(40, 400, 40+idleCount/2, 400+idleCount/2)
@@ -44,15 +44,14 @@ func TestLoadIdleSubscriptionsWithADeadLetterPolicy(t *testing.T) {
 }
 
 // startServers starts some on one Redis, and waits until they know of one another.
-func startServers(t *testing.T, redis *redistest.Server, n int) (servers []*program, addr string) {
+func startServers(t *testing.T, redis *redistest.Server, n int) (servers []*program, addrs []string) {
 	t.Helper()
 	for range n {
-		var p *program
-		p, addr = startServer(t, "--redis-url", redis.URL())
-		servers = append(servers, p)
+		p, addr := startServer(t, "--redis-url", redis.URL())
+		servers, addrs = append(servers, p), append(addrs, addr)
 	}
 	awaitServers(t, redis, n)
-	return servers, addr
+	return servers, addrs
 }
 
 // deadLetters are subscriptions whose messages all fail: the last attempt of each runs out.
@@ -198,8 +197,8 @@ func (d *deadLetters) judge(sub string, came time.Time) {
 func TestLoadIdleSubscriptions(t *testing.T) {
 	redis := redistest.Start(t)
 	count := countCommands(t, redis)
-	processes, addr := startServers(t, redis, 1)
-	c := newLoadClient(t, addr)
+	processes, addrs := startServers(t, redis, 1)
+	c := newLoadClient(t, addrs[0])
 	c.must(c.topic(t.Context(), "shared"))
 	c.each(idleCount, func(ctx context.Context, i int) error {
 		id, topic := topicID(i), "shared" // half of them
@@ -228,8 +227,8 @@ var waitingPullers = idleBounds{commands: 50, percent: 1}
 func TestLoadWaitingPullers(t *testing.T) {
 	redis := redistest.Start(t)
 	count := countCommands(t, redis)
-	processes, addr := startServers(t, redis, 1)
-	c := newLoadClient(t, addr)
+	processes, addrs := startServers(t, redis, 1)
+	c := newLoadClient(t, addrs[0])
 	c.createPulled()
 	ctx, leave := context.WithCancel(t.Context())
 	left := c.waitToPull(ctx)
