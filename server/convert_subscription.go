@@ -18,6 +18,7 @@ func newSubscriptionOf(name subscriptions.SubscriptionName, in api.Subscription)
 	if err != nil {
 		return subscriptions.Subscription{}, err
 	}
+	s.Ordered = in.EnableMessageOrdering
 	s.Topic, err = subscriptions.ParseTopicName("topic", in.Topic)
 	return s, err
 }
@@ -86,6 +87,7 @@ func apiSubscription(s subscriptions.Subscription) api.Subscription {
 		MessageRetentionDuration: wire.NewDuration(s.Retention),
 		Labels:                   s.Labels,
 		ExpirationPolicy:         &api.ExpirationPolicy{},
+		EnableMessageOrdering:    s.Ordered,
 		Detached:                 s.Detached,
 		State:                    api.SubscriptionStateActive,
 	}

@@ -28,7 +28,6 @@ func unbuiltOfSubscription(s api.Subscription) rules.UnbuiltOfSubscription {
 		BigtableConfig:            filled(s.BigtableConfig),
 		CloudStorageConfig:        filled(s.CloudStorageConfig),
 		MessageTransforms:         len(s.MessageTransforms) > 0,
-		EnableMessageOrdering:     s.EnableMessageOrdering,
 		Filter:                    s.Filter != "",
 		Push:                      unbuiltOfPush(s.PushConfig),
 	}

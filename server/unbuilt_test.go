@@ -59,7 +59,6 @@ func TestUnbuiltFieldsOfASubscription(t *testing.T) {
 		s.do("PATCH "+subPath, fmt.Sprintf(`{"updateMask": "%s"}`, field)).ok()
 	}
 	s.subscribe("other", `{"filter": "attributes:k"}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "filter:")
-	s.subscribe("other", `{"enableMessageOrdering": true}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "enableMessageOrdering:")
 	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"oidcToken": {}}}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "pushConfig.oidcToken:")
 	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"noWrapper": {}}}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "pushConfig.noWrapper:")
 	if got := s.do("GET " + subPath).ok()["pushConfig"]; got != nil {

@@ -11,7 +11,7 @@ import (
 // settles. To clients it is opaque. Its bytes, in base64url:
 //
 //	version 1 | subscription UID, 10 bytes | uvarints: partition, milli, seq,
-//	number, epoch, size | CRC-32C of all before
+//	number, epoch, size, key hash | CRC-32C of all before
 //
 // The checksum tells a mangled id from one of another server; it is no secret,
 // since who may ack is the business of access control.
@@ -31,6 +31,7 @@ func encodeAckID(uid string, r Receipt) string {
 	for _, v := range []int64{r.ID.Milli, r.ID.Seq, r.Number, r.Epoch, int64(r.Size)} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
+	b = binary.AppendUvarint(b, r.Key)
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 	return ackIDEncoding.EncodeToString(b)
 }
@@ -39,7 +40,7 @@ func encodeAckID(uid string, r Receipt) string {
 // everything that encodeAckID does not write.
 func decodeAckID(s string) (uid string, r Receipt, ok bool) {
 	b, err := ackIDEncoding.DecodeString(s)
-	if err != nil || len(b) < 1+uidBytes+6+4 || b[0] != ackIDVersion {
+	if err != nil || len(b) < 1+uidBytes+7+4 || b[0] != ackIDVersion {
 		return "", r, false
 	}
 	body, sum := b[:len(b)-4], binary.BigEndian.Uint32(b[len(b)-4:])
@@ -56,12 +57,13 @@ func decodeAckID(s string) (uid string, r Receipt, ok bool) {
 		}
 		values[i], rest = int64(v), rest[n:]
 	}
-	if len(rest) != 0 || values[0] != 0 {
+	key, n := binary.Uvarint(rest)
+	if n <= 0 || n != len(rest) || values[0] != 0 {
 		return "", r, false
 	}
 	return uid, Receipt{
 		ID:     MessageID{Milli: values[1], Seq: values[2]},
-		Number: values[3], Epoch: values[4], Size: int(values[5]),
+		Number: values[3], Epoch: values[4], Size: int(values[5]), Key: key,
 	}, true
 }
 

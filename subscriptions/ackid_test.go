@@ -11,7 +11,7 @@ func anyReceipt(t *rapid.T) Receipt {
 	n := rapid.Int64Range(0, 1<<62)
 	return Receipt{
 		ID:     MessageID{n.Draw(t, "milli"), n.Draw(t, "seq")},
-		Number: n.Draw(t, "number"), Epoch: n.Draw(t, "epoch"),
+		Number: n.Draw(t, "number"), Epoch: n.Draw(t, "epoch"), Key: rapid.Uint64().Draw(t, "key"),
 		Size: rapid.IntRange(0, MaxPublishBytes).Draw(t, "size"),
 	}
 }

@@ -11,6 +11,8 @@ type Delivery struct {
 	Attempt int
 	// Epoch is the subscription's seek epoch at the lease.
 	Epoch int64
+	// Key is the message's KeyHash if the subscription delivers in order, else 0.
+	Key uint64
 }
 
 // Receipt is what a lease is settled with: which message, which delivery of
@@ -19,6 +21,8 @@ type Receipt struct {
 	ID     MessageID
 	Number int64
 	Epoch  int64
+	// Key is the Key of the delivery.
+	Key uint64
 	// Size is the message's Size, kept here so that an ack needs no look at
 	// the log to keep the sum of outstanding bytes.
 	Size int
@@ -26,5 +30,5 @@ type Receipt struct {
 
 // Receipt returns what settles d.
 func (d Delivery) Receipt() Receipt {
-	return Receipt{ID: d.Message.ID, Number: d.Number, Epoch: d.Epoch, Size: d.Message.Size()}
+	return Receipt{ID: d.Message.ID, Number: d.Number, Epoch: d.Epoch, Key: d.Key, Size: d.Message.Size()}
 }

@@ -31,6 +31,20 @@ func (m Message) Size() int {
 	return n
 }
 
+// KeyHash is the hash by which stores order: 64-bit FNV-1a of the ordering key,
+// and 0 without one. Keys that collide are ordered among each other, which does
+// no harm.
+func (m Message) KeyHash() uint64 {
+	if m.OrderingKey == "" {
+		return 0
+	}
+	h := uint64(14695981039346656037)
+	for i := range len(m.OrderingKey) {
+		h = (h ^ uint64(m.OrderingKey[i])) * 1099511628211
+	}
+	return h
+}
+
 // MessageID is the id of a log entry. Milli is the store's time at publish,
 // never lower than that of an earlier entry. Seq is the topic's running count
 // of messages followed by four random decimal digits of the batch; so ids rise

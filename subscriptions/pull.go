@@ -68,6 +68,9 @@ func (s *Service) pullWaiting(ctx context.Context, w *Waiter, name SubscriptionN
 		if len(res.Deliveries) > 0 || sub.UID != w.sub {
 			return received(sub, res.Deliveries), sub, nil
 		}
+		if res.More && ctx.Err() == nil {
+			continue // what it saw of the log was parked, or dropped
+		}
 		select {
 		case <-w.C:
 		case <-timeout:
@@ -125,7 +128,7 @@ func (s *Service) lease(ctx context.Context, name SubscriptionName, limit int) (
 		defer cancel()
 		res, err = s.store.Lease(step, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding),
-			Max: min(limit, MaxPullMessages), MaxBytes: maxPullBytes / 2,
+			Max: min(limit, MaxPullMessages), MaxBytes: maxPullBytes / 2, Run: pullRun,
 			Deadline: sub.AckDeadline, Use: true, Jitter: jitter(),
 		})
 		return err

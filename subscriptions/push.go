@@ -33,7 +33,7 @@ func (s *Service) LeasePush(ctx context.Context, name SubscriptionName, limit in
 		l.Subscription, l.Until = sub, time.Now().Add(sub.AckDeadline)
 		l.LeaseResult, err = s.store.Lease(step, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding),
-			Max: limit, MaxBytes: maxPullBytes / 2,
+			Max: limit, MaxBytes: maxPullBytes / 2, Run: 1,
 			Deadline: sub.AckDeadline + pushLeaseMargin, Jitter: jitter(),
 		})
 		return err

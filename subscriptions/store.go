@@ -144,8 +144,9 @@ type Stats struct {
 	// and are not settled: leased now, waiting for a retry, or Dead.
 	Undelivered, Outstanding int64
 	// Dead messages have had all their attempts and wait to be moved to the
-	// dead-letter topic.
-	Dead int64
+	// dead-letter topic. Parked ones wait behind an earlier one of their
+	// ordering key. Both are outstanding.
+	Dead, Parked int64
 	// Bytes is the size of undelivered and outstanding messages together.
 	Bytes int64
 	// OldestAge is the age of the oldest message that is not acked; 0 without one.
@@ -168,6 +169,9 @@ type Rules struct {
 	Retention time.Duration
 	// Outstanding bounds the outstanding messages.
 	Outstanding int
+	// Ordered delivers the messages of an ordering key one after the other. It
+	// is the same in all calls for a subscription.
+	Ordered bool
 }
 
 // LeaseRequest asks for messages.
@@ -177,6 +181,9 @@ type LeaseRequest struct {
 	// Max and MaxBytes bound the answer; at least one message is leased if there
 	// is any. A store may return fewer.
 	Max, MaxBytes int
+	// Run bounds how many messages of one ordering key are leased at once; at
+	// least 1.
+	Run int
 	// Deadline is how long the leases last.
 	Deadline time.Duration
 	// Use counts the call as a use of the subscription, for its expiration.
@@ -222,6 +229,19 @@ type NackRequest struct {
 //	nack:    leased, this delivery, not expired -> waiting, or dead
 //	release: leased, this delivery, not expired -> waiting, due now; the attempt
 //	         is not counted
+//
+// With Ordered, the outstanding messages of one ordering key stand in a queue.
+// Only its head may wait or be dead. What comes behind something outstanding
+// that this very answer does not lease too is parked instead of leased. A run
+// of the head and up to Run - 1 that follow it is leased together. When the
+// head goes, what was acked behind it goes too, and the next, if parked, waits,
+// due now.
+//
+//	ack:     not the head: leased, this delivery -> acked provisionally, for as
+//	         long as all before it are not nacked, released and do not expire
+//	nack, release, expired lease of a message: what is leased or provisionally
+//	         acked behind it in its queue -> parked; that attempt is not
+//	         counted; the message itself, if not the head -> parked
 type Leases interface {
 	// Lease never returns a dead message, and takes redeliveries for at most
 	// half of Max while there are new messages.

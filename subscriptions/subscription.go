@@ -16,8 +16,13 @@ const (
 	MinExpiration     = 24 * time.Hour
 
 	// DefaultOutstanding bounds the messages of one subscription that are
-	// leased or wait for a retry. Beyond it nothing new is leased.
+	// leased, wait for a retry or are parked behind another of their ordering
+	// key. Beyond it nothing new is leased.
 	DefaultOutstanding = 100_000
+
+	// pullRun is how many messages of one ordering key a puller may hold at
+	// once. To a push endpoint goes one.
+	pullRun = 100
 )
 
 // Subscription is the record of a subscription.
@@ -45,6 +50,9 @@ type Subscription struct {
 	// Expiration is how long the subscription may go unused; 0 is for ever.
 	Expiration time.Duration
 	DeadLetter *DeadLetterPolicy
+	// Ordered delivers the messages of an ordering key in the order in which they
+	// were published. It cannot be changed.
+	Ordered bool
 	// Retry is nil when messages are redelivered at once.
 	Retry  *RetryPolicy
 	Labels map[string]string
@@ -77,7 +85,7 @@ func (s Subscription) Ref() Ref {
 
 // Rules are the parts of the configuration that the store's steps act on.
 func (s Subscription) Rules(outstanding int) Rules {
-	r := Rules{Retention: s.Retention, Outstanding: outstanding}
+	r := Rules{Retention: s.Retention, Outstanding: outstanding, Ordered: s.Ordered}
 	if s.Retry != nil {
 		r.Retry = s.Retry.Spans()
 	}

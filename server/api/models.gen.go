@@ -317,7 +317,7 @@ type Subscription struct {
 	// EnableExactlyOnceDelivery Never delivers an acknowledged message again, nor an outstanding one before its deadline.
 	EnableExactlyOnceDelivery bool `json:"enableExactlyOnceDelivery,omitempty"`
 
-	// EnableMessageOrdering Delivers messages of one ordering key in the order of publication. Cannot be changed.
+	// EnableMessageOrdering Delivers messages of one ordering key in the order of publication. A message that comes again is followed by all later ones of its key. A push endpoint gets one message of a key at a time, a puller up to 100 in one answer. Cannot be changed.
 	EnableMessageOrdering bool `json:"enableMessageOrdering,omitempty"`
 
 	// ExpirationPolicy Deletes the subscription after a time without use. Absent is 31 days; a policy without `ttl` means never.

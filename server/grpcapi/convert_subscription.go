@@ -23,6 +23,7 @@ func newSubscriptionOf(in *pubsubpb.Subscription) (subscriptions.Subscription, e
 	if err != nil {
 		return subscriptions.Subscription{}, err
 	}
+	s.Ordered = in.GetEnableMessageOrdering()
 	s.Topic, err = subscriptions.ParseTopicName("topic", in.GetTopic())
 	return s, err
 }
@@ -82,7 +83,6 @@ func unbuiltOfSubscription(s *pubsubpb.Subscription) rules.UnbuiltOfSubscription
 		BigtableConfig:            filled(s.GetBigtableConfig()),
 		CloudStorageConfig:        filled(s.GetCloudStorageConfig()),
 		MessageTransforms:         len(s.GetMessageTransforms()) > 0,
-		EnableMessageOrdering:     s.GetEnableMessageOrdering(),
 		Filter:                    s.GetFilter() != "",
 		Push:                      unbuiltOfPush(s.GetPushConfig()),
 	}
@@ -113,6 +113,7 @@ func pbSubscription(s subscriptions.Subscription) *pubsubpb.Subscription {
 		MessageRetentionDuration: durationpb.New(s.Retention),
 		Labels:                   s.Labels,
 		ExpirationPolicy:         &pubsubpb.ExpirationPolicy{},
+		EnableMessageOrdering:    s.Ordered,
 		Detached:                 s.Detached,
 		State:                    pubsubpb.Subscription_ACTIVE,
 	}

@@ -105,8 +105,10 @@ func (f *flow) send() error {
 // response is a message to the client. The properties are in each: a client takes their absence for false.
 func (f *flow) response(got []subscriptions.Received) *pubsubpb.StreamingPullResponse {
 	return &pubsubpb.StreamingPullResponse{
-		ReceivedMessages:       pbReceived(got),
-		SubscriptionProperties: &pubsubpb.StreamingPullResponse_SubscriptionProperties{},
+		ReceivedMessages: pbReceived(got),
+		SubscriptionProperties: &pubsubpb.StreamingPullResponse_SubscriptionProperties{
+			MessageOrderingEnabled: f.stream.Subscription().Ordered,
+		},
 	}
 }
 

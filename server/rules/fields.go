@@ -63,18 +63,14 @@ func (u UnbuiltOfTopic) Refuse(about Fields) error {
 // UnbuiltOfSubscription is UnbuiltOfTopic for a subscription.
 type UnbuiltOfSubscription struct {
 	RetainAckedMessages, EnableExactlyOnceDelivery, BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
-	// EnableMessageOrdering and Filter count at creation only. That no change may name them is the domain's to say.
-	EnableMessageOrdering, Filter bool
-	Push                          UnbuiltOfPush
+	// Filter counts at creation only. That no change may name it is the domain's to say.
+	Filter bool
+	Push   UnbuiltOfPush
 }
 
 // RefuseAtCreation fails with UNIMPLEMENTED when a field is set.
 func (u UnbuiltOfSubscription) RefuseAtCreation() error {
-	err := refuse(EveryField, []unbuilt{
-		{"enableMessageOrdering", u.EnableMessageOrdering},
-		{"filter", u.Filter},
-	})
-	if err != nil {
+	if err := refuse(EveryField, []unbuilt{{"filter", u.Filter}}); err != nil {
 		return err
 	}
 	return u.Refuse(EveryField)

@@ -14,7 +14,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		if r.Use {
 			st.used = s.now
 		}
-		a := answer{state: st, now: s.now, until: s.now + millis(r.Deadline), maxBytes: r.MaxBytes}
+		a := answer{state: st, now: s.now, until: s.now + millis(r.Deadline), maxBytes: r.MaxBytes, run: r.Run, runs: map[uint64]int{}}
 		st.expire(s.now, r.Rules, r.Jitter)
 		limit := min(max(r.Max, 1), stepMax)
 		st.skipOld(s.now, r.Rules)
@@ -40,14 +40,14 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 // expire is the first part of a lease and of a sweep: leases that ran out become waiting from their deadline plus the delay
 // of the retry policy, or dead when that was the last attempt.
 func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
+	st.max = r.MaxAttempts
 	delays := delays{r.Retry, jitter, 0}
 	for _, m := range st.leases.upTo(now, stepMax) {
-		st.expired++
-		if m.exhausted(r) {
-			st.bury(m, now)
-		} else {
-			st.put(m, waiting, m.at+millis(delays.next(m)))
+		if m.phase != leased {
+			continue // one before it in its queue sent it back
 		}
+		st.expired++
+		st.fail(m, m.at+millis(delays.after(m, r)))
 	}
 }
 
@@ -58,7 +58,11 @@ type delays struct {
 	count  int
 }
 
-func (d *delays) next(m *outstanding) time.Duration {
+// after is the delay of m, of which there is none when m is dead.
+func (d *delays) after(m *outstanding, r subscriptions.Rules) time.Duration {
+	if m.exhausted(r) {
+		return 0
+	}
 	d.count++
 	return subscriptions.SpanOf(d.retry, m.attempts()).At(subscriptions.Jitter(d.jitter, d.count-1))
 }
@@ -70,6 +74,9 @@ type answer struct {
 	maxBytes   int
 	bytes      int64
 	deliveries []subscriptions.Delivery
+	run        int            // how many of one key may be leased
+	runs       map[uint64]int // how many of each key are
+	looked     int            // messages looked at behind the cursor
 }
 
 // fits tells whether a message has room; the first one always has.
@@ -82,6 +89,7 @@ func (a *answer) lease(m *outstanding, e entry) {
 	m.number++
 	a.state.put(m, leased, a.until)
 	a.bytes += m.size
+	a.runs[m.key]++
 	a.deliveries = append(a.deliveries, a.state.delivery(m, e))
 }
 
@@ -91,6 +99,7 @@ func (st *state) delivery(m *outstanding, e entry) subscriptions.Delivery {
 		Number:  m.number,
 		Attempt: m.attempts(),
 		Epoch:   st.epoch,
+		Key:     m.key,
 	}
 }
 
@@ -117,8 +126,39 @@ func (a *answer) redeliver(limit int, r subscriptions.Rules) {
 			break
 		}
 		a.lease(m, e)
+		if !a.follow(m, limit, r) {
+			break
+		}
 	}
 	slices.SortFunc(a.deliveries, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })
+}
+
+// follow leases parked messages behind m as one run with it. It tells whether the answer has room for more.
+func (a *answer) follow(m *outstanding, limit int, r subscriptions.Rules) bool {
+	for _, next := range a.state.behind(m) {
+		if a.runs[m.key] >= a.run || next.exhausted(r) {
+			return true
+		}
+		if len(a.deliveries) == limit {
+			return false
+		}
+		e, ok := a.state.fetch(next, a.now, r)
+		if !ok {
+			continue
+		}
+		if !a.fits(next.size) {
+			return false
+		}
+		a.lease(next, e)
+	}
+	return true
+}
+
+// leads tells whether a message of this key that comes now may be leased: as the first of its key, or because all before it
+// are leased by this answer.
+func (a *answer) leads(key uint64) bool {
+	q := a.state.keys[key]
+	return key == 0 || q == nil || a.runs[key] == len(q.items) && a.runs[key] < a.run
 }
 
 // fetch reads an outstanding message. One that vanished from the log, or outlived the retention, is taken out and counted.
@@ -145,12 +185,19 @@ func outlived(id subscriptions.MessageID, now int64, r subscriptions.Rules) bool
 func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	st := a.state
 	for _, e := range st.slot.log.after(st.cursor.n) {
-		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || !a.fits(e.size) {
+		m := &outstanding{id: e.message.ID, size: e.size, key: keyOf(e.message, r)}
+		leads := a.leads(m.key)
+		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || a.looked >= stepMax || leads && !a.fits(e.size) {
 			return
 		}
+		a.looked++
 		st.lost += e.at.n - st.cursor.n - 1
 		st.cursor = e.at
-		a.lease(&outstanding{id: e.message.ID, size: e.size}, e)
+		if leads {
+			a.lease(m, e)
+		} else {
+			st.park(m)
+		}
 	}
 	// The log ended: what the count says lies ahead is not there.
 	st.lost += st.undelivered()

@@ -66,6 +66,7 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 		Undelivered:  st.undelivered(),
 		Outstanding:  int64(len(st.messages)),
 		Dead:         int64(len(st.dead.items)),
+		Parked:       st.parked(),
 		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes,
 		OldestAge:    st.oldestAge(s.now),
 		Acked:        st.acked,
@@ -75,6 +76,17 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 		Lost:         st.lost,
 		DeadLettered: st.deadLettered,
 	}, nil
+}
+
+func (st *state) parked() (n int64) {
+	for _, q := range st.keys {
+		for _, m := range q.items {
+			if m.phase == parked {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (st *state) oldestAge(now int64) time.Duration {

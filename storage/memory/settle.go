@@ -29,9 +29,13 @@ func (s *Store) Acknowledge(_ context.Context, ref subscriptions.Ref, receipts [
 	return s.onState(ref, func(st *state) {
 		st.used = s.now
 		for _, r := range receipts {
-			if m := st.find(r); m != nil {
-				st.take(m)
+			switch m := st.find(r); {
+			case m == nil:
+			case st.isHead(m):
 				st.acked++
+				st.take(m)
+			case m.phase == leased && m.number == r.Number:
+				st.put(m, acked, 0)
 			}
 		}
 		st.slot.trim(s.now)
@@ -52,6 +56,7 @@ func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subs
 // Nack implements subscriptions.Leases.
 func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) error {
 	return s.onState(r.Ref, func(st *state) {
+		st.max = r.Rules.MaxAttempts
 		delays := delays{r.Rules.Retry, r.Jitter, 0}
 		for _, n := range r.Nacks {
 			m := st.held(n.Receipt, s.now)
@@ -59,11 +64,7 @@ func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) error {
 				continue
 			}
 			st.nacked++
-			if m.exhausted(r.Rules) {
-				st.bury(m, s.now)
-			} else {
-				st.put(m, waiting, s.now+millis(max(delays.next(m), n.AtLeast)))
-			}
+			st.fail(m, s.now+millis(max(delays.after(m, r.Rules), n.AtLeast)))
 		}
 	})
 }
@@ -73,8 +74,7 @@ func (s *Store) Release(_ context.Context, ref subscriptions.Ref, receipts []sub
 	return s.onState(ref, func(st *state) {
 		for _, r := range receipts {
 			if m := st.held(r, s.now); m != nil {
-				m.released++
-				st.put(m, waiting, s.now)
+				st.release(m)
 			}
 		}
 	})

@@ -14,14 +14,17 @@ const (
 	leased  phase = iota // until at
 	waiting              // to be leased again, from at on
 	dead                 // to be moved to the dead-letter topic, from at on
+	parked               // behind an earlier message of its key
+	acked                // provisionally: an earlier message of its key is leased
 )
 
 // outstanding is a message that was leased and is not settled.
 type outstanding struct {
 	id       subscriptions.MessageID
 	size     int64
-	number   int64 // deliveries
-	released int64 // deliveries that do not count as attempts
+	key      uint64 // 0 without order
+	number   int64  // deliveries
+	released int64  // deliveries that do not count as attempts
 	phase    phase
 	at       int64 // in milliseconds; what happens then follows from phase
 }
@@ -45,11 +48,14 @@ type state struct {
 	used     int64 // when it was used last
 
 	messages map[subscriptions.MessageID]*outstanding
-	all      ordered // messages, in order of the log
-	leases   ordered // those leased
-	waits    ordered // those waiting
-	dead     ordered // those dead
-	bytes    int64   // the size of messages
+	all      ordered             // messages, in order of the log
+	leases   ordered             // those leased
+	waits    ordered             // those waiting
+	dead     ordered             // those dead
+	bytes    int64               // the size of messages
+	keys     map[uint64]*ordered // by key, messages in order of the log
+	now      int64               // the time of the step
+	max      int                 // the last known MaxAttempts
 
 	// bound is where the last lease held back new messages since so many were outstanding; 0 when it did not.
 	bound int
@@ -63,6 +69,7 @@ func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slo
 	return &state{
 		uid: ref.Subscription, name: name, slot: t, revision: ref.Revision, cursor: t.log.end,
 		messages: map[subscriptions.MessageID]*outstanding{},
+		keys:     map[uint64]*ordered{},
 		all:      ordered{compare: byLog},
 		leases:   ordered{compare: byTime},
 		waits:    ordered{compare: byTime},
@@ -96,6 +103,7 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 	if err != nil {
 		return err
 	}
+	st.now = s.now
 	before, leaseBefore := st.heads()
 	st.died = false
 	step(st)
@@ -125,16 +133,26 @@ func (st *state) put(m *outstanding, p phase, at int64) {
 		st.messages[m.id] = m
 		st.all.add(m)
 		st.bytes += m.size
-	} else {
-		st.line(m.phase).remove(m)
+		st.enqueue(m)
+	} else if line := st.line(m.phase); line != nil {
+		line.remove(m)
 	}
 	m.phase, m.at = p, at
-	st.line(p).add(m)
+	if line := st.line(p); line != nil {
+		line.add(m)
+	}
 }
 
-// take removes m.
+// take removes m, and lets the next of its key go on.
 func (st *state) take(m *outstanding) {
-	st.line(m.phase).remove(m)
+	st.remove(m)
+	st.leaveQueue(m)
+}
+
+func (st *state) remove(m *outstanding) {
+	if line := st.line(m.phase); line != nil {
+		line.remove(m)
+	}
 	st.all.remove(m)
 	delete(st.messages, m.id)
 	st.bytes -= m.size
@@ -146,8 +164,10 @@ func (st *state) line(p phase) *ordered {
 		return &st.leases
 	case waiting:
 		return &st.waits
+	case dead:
+		return &st.dead
 	}
-	return &st.dead
+	return nil
 }
 
 // head is when the first lease runs out or the first wait is over; false when there is none.

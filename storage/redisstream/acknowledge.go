@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var acknowledgeScript = newScript("acknowledge", with(onSubscription, "trim_log", "outstanding")...)
+var acknowledgeScript = newScript("acknowledge", with(onSubscription, "trim_log", "outstanding", "order")...)
 
 // Acknowledge implements subscriptions.Leases.
 func (s *Store) Acknowledge(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
@@ -22,7 +22,7 @@ func (s *Store) settle(ctx context.Context, ref subscriptions.Ref, receipts []su
 	return inChunks(receipts, func(chunk []subscriptions.Receipt) error {
 		args := []any{counter}
 		for _, r := range chunk {
-			args = append(args, member(r.ID), r.Epoch, r.Size)
+			args = append(args, member(r.ID, r.Key), r.Number, r.Epoch, r.Size)
 		}
 		_, err := s.onState(ctx, acknowledgeScript, ref, args...)
 		return err

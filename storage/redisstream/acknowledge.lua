@@ -3,24 +3,53 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 the counter: 'acked' or 'moved'
---       then for each receipt: padded id, epoch, size; at most 200
+--       then for each receipt: padded id, delivery number, epoch, size; at most 200
 -- gives {0}
 --
 -- A script, since the counters and the floor of the log must follow exactly from what was still outstanding.
-local members, sizes, known = {}, {}, {}
-for i = 6, #ARGV, 3 do
-  if tonumber(ARGV[i + 1]) == state.epoch and not known[ARGV[i]] then
-    known[ARGV[i]] = true
-    members[#members + 1], sizes[#sizes + 1] = ARGV[i], tonumber(ARGV[i + 2])
+local members, sizes, numbers, order = {}, {}, {}, false
+for i = 6, #ARGV, 4 do
+  if tonumber(ARGV[i + 2]) == state.epoch then
+    members[#members + 1], sizes[#sizes + 1] = ARGV[i], tonumber(ARGV[i + 3])
+    numbers[#numbers + 1] = tonumber(ARGV[i + 1])
+    order = order or key_of(ARGV[i]) ~= nil
   end
 end
+local before = nil
+if order then
+  before = next_due()
+  local keys = {}
+  for _, member in ipairs(members) do
+    keys[#keys + 1] = key_of(member)
+  end
+  load_queues(keys)
+end
 local gone = {}
+
+-- settle takes an outstanding message; one that is not the head of its queue goes when those before it have gone, if it is
+-- leased by this very delivery.
+local function settle(member, size, number)
+  if key_of(member) then
+    local first = queue(key_of(member), 2)
+    if first[1] ~= place_of(member) then
+      if redis.call('ZSCORE', LEASED, member) and counts_of({member})[1] == number then
+        redis.call('ZREM', LEASED, member)
+        redis.call('HSET', ACKED, member, size)
+      end
+      return
+    end
+    leave(member, first)
+  end
+  gone[#gone + 1], removed[member] = member, true
+  set('bytes', state.bytes - size)
+end
+
 if #members > 0 then
   for i, n in ipairs(redis.call('ZMSCORE', OUT, unpack(members))) do
-    if n then
-      gone[#gone + 1] = members[i]
-      set('bytes', state.bytes - sizes[i])
+    if n and not removed[members[i]] then
+      settle(members[i], sizes[i], numbers[i])
     end
   end
 end
@@ -31,7 +60,9 @@ if #gone > 0 then
   forget(gone)
   count(ARGV[5], #gone)
   settle_floor()
-  announce_due(nil, nil, freed())
 end
+local places = #gone > 0 and freed()
+save_queues()
 save()
+announce_due(before, order and next_due() or nil, died or places)
 return {OK}

@@ -54,7 +54,8 @@ func BenchmarkRedis(b *testing.B) {
 		b.Run(fmt.Sprintf("publish/%d", n), func(b *testing.B) { benchmarkPublish(b, n) })
 		b.Run(fmt.Sprintf("lease/%d", n), func(b *testing.B) { benchmarkLease(b, n) })
 		b.Run(fmt.Sprintf("ack/%d", n), func(b *testing.B) { benchmarkAck(b, n) })
-		b.Run(fmt.Sprintf("all/%d", n), func(b *testing.B) { benchmarkAll(b, n) })
+		b.Run(fmt.Sprintf("all/%d", n), func(b *testing.B) { benchmarkAll(b, n, false) })
+		b.Run(fmt.Sprintf("ordered/%d", n), func(b *testing.B) { benchmarkAll(b, n, true) })
 	}
 }
 
@@ -134,11 +135,17 @@ func benchmarkAck(b *testing.B, n int) {
 	report(b, server, since, b.N*n)
 }
 
-func benchmarkAll(b *testing.B, n int) {
+// benchmarkAll is a message's whole way; in order, under one of 100,000 keys.
+func benchmarkAll(b *testing.B, n int, ordered bool) {
 	server, x := benchmarkStore(b)
+	x.rules.Ordered = ordered
 	msgs := benchmarkMessages(n)
-	since := cpu(b, server)
+	since, key := cpu(b, server), 0
 	for b.Loop() {
+		for i := range msgs {
+			key = (key + 1) % 100_000
+			msgs[i].OrderingKey = fmt.Sprintf("key-%05d", key)
+		}
 		if _, err := x.store.Publish(b.Context(), x.topic, msgs); err != nil {
 			b.Fatal(err)
 		}

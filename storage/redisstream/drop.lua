@@ -2,7 +2,8 @@
 -- drop: removes a subscription's state with its backlog; the last one of a closed topic empties the slot.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
---       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB  11 …:taken
+--       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:taken
 -- ARGV  1 now or ''  2 ''  3 wake channel  4 subscription uid
 -- gives {0}
 --
@@ -10,12 +11,12 @@
 if redis.call('EXISTS', KEYS[5]) == 0 then
   return {OK}
 end
-redis.call('UNLINK', unpack(KEYS, 5, 10))
+redis.call('UNLINK', unpack(KEYS, 5, 13))
 redis.call('HDEL', SUBS, ARGV[4])
 redis.call('ZREM', FLOORS, ARGV[4])
 announce('r ' .. ARGV[4])
 if redis.call('HEXISTS', META, 'closed') == 1 and redis.call('HLEN', SUBS) == 0 then
-  empty(KEYS[11])
+  empty(KEYS[14])
 else
   trim(true)
 end

@@ -19,19 +19,7 @@ const (
 // head is an entry's h without the running byte sum, which only the script knows: version, 64-bit hash of the ordering key
 // (zeros without one), size. Lua reads it by position.
 func head(m subscriptions.Message) string {
-	return fmt.Sprintf("%s%016x%08x", headVersion, keyHash(m.OrderingKey), m.Size())
-}
-
-// keyHash is FNV-1a of the ordering key; 0 stands for no key.
-func keyHash(key string) uint64 {
-	if key == "" {
-		return 0
-	}
-	h := uint64(14695981039346656037)
-	for i := range len(key) {
-		h = (h ^ uint64(key[i])) * 1099511628211
-	}
-	return h
+	return fmt.Sprintf("%s%016x%08x", headVersion, m.KeyHash(), m.Size())
 }
 
 // encodeMessage writes an entry's d: version, ordering key, number of attributes, each one's key and value, data. Every

@@ -152,14 +152,14 @@ func TestMembersSortAsTheLog(t *testing.T) {
 		subscriptions.NewMessageID(1_700_000_000_001, 1, 0),
 	}
 	for i, id := range ids {
-		if back, err := parseMember(member(id)); err != nil || back != id {
-			t.Errorf("%s reads as %s (%v)", member(id), back, err)
+		if back, key, err := parseMember(member(id, 7)); err != nil || back != id || key != 7 {
+			t.Errorf("%s reads as %s (%v)", member(id, 0), back, err)
 		}
-		if i > 0 && member(ids[i-1]) >= member(id) {
-			t.Errorf("%s does not come before %s", member(ids[i-1]), member(id))
+		if i > 0 && member(ids[i-1], 0) >= member(id, 0) {
+			t.Errorf("%s does not come before %s", member(ids[i-1], 0), member(id, 0))
 		}
 	}
-	if _, err := parseMember("x"); err == nil {
+	if _, _, err := parseMember("x"); err == nil {
 		t.Error("x is taken for a member")
 	}
 }

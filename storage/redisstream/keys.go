@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -54,9 +55,12 @@ func (k names) topicSlot(uid string) []string {
 //	out         sorted set: member -> n, of all that is outstanding
 //	deliveries  hash: member -> number:released, of what was delivered more than once or released
 //	dead        sorted set: member -> ms when it may be taken to be moved
+//	order       sorted set of text: key hash and padded id, of what is outstanding of keys with more than one message
+//	keys        hash: key hash -> the padded id of the only message that is outstanding, or m for those in order
+//	acked       hash: member -> size, of what was acked provisionally
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
-	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:"} {
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys
@@ -69,20 +73,29 @@ func (k names) catalog(project string) []string {
 	return []string{tag + "catalog", tag + "names"}
 }
 
-// member is how a message id is written in the sorted sets: padded, so that text sorts as the log does.
-func member(id subscriptions.MessageID) string {
-	return fmt.Sprintf("%013d-%016d", id.Milli, id.Seq)
+// member is how a message is written in the sorted sets: its id padded, so that text sorts as the log does, and its key, if
+// order is kept.
+func member(id subscriptions.MessageID, key uint64) string {
+	if key == 0 {
+		return fmt.Sprintf("%013d-%016d", id.Milli, id.Seq)
+	}
+	return fmt.Sprintf("%013d-%016d:%016x", id.Milli, id.Seq, key)
 }
 
-// parseMember reads a padded id.
-func parseMember(s string) (subscriptions.MessageID, error) {
+// parseMember reads a member.
+func parseMember(s string) (id subscriptions.MessageID, key uint64, err error) {
+	s, hash, keyed := strings.Cut(s, ":")
 	ms, seq, _ := strings.Cut(s, "-")
 	m, err1 := strconv.ParseInt(ms, 10, 64)
 	q, err2 := strconv.ParseInt(seq, 10, 64)
-	if err1 != nil || err2 != nil {
-		return subscriptions.MessageID{}, fmt.Errorf("redisstream: %q is not a padded message id", s)
+	var err3 error
+	if keyed {
+		key, err3 = strconv.ParseUint(hash, 16, 64)
 	}
-	return subscriptions.MessageID{Milli: m, Seq: q}, nil
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return subscriptions.MessageID{}, 0, fmt.Errorf("redisstream: %q is not a padded message id: %w", s, err)
+	}
+	return subscriptions.MessageID{Milli: m, Seq: q}, key, nil
 }
 
 // takenMember names a dead letter by where it comes from.

@@ -11,7 +11,7 @@ var leaseScript = newScript("lease", with(onRules, "retention")...)
 
 // Lease implements subscriptions.Leases. At most 200 messages and about 1 MB are leased, so that no script holds up Redis.
 func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
-	args := append(rules(r.Rules, r.Jitter, 0), r.Max, r.MaxBytes, wholeMillis(r.Deadline), oneIf(r.Use))
+	args := append(rules(r.Rules, r.Jitter, 0), r.Max, r.MaxBytes, wholeMillis(r.Deadline), oneIf(r.Use), r.Run)
 	f, err := s.onState(ctx, leaseScript, r.Ref, args...)
 	if err != nil {
 		return subscriptions.LeaseResult{}, err
@@ -23,9 +23,9 @@ func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscr
 
 // rules are the arguments that rules.lua reads. failures is how many delays of the same step were already spread.
 func rules(r subscriptions.Rules, jitter float64, failures int64) []any {
-	args := make([]any, 0, 10+2*len(r.Retry))
+	args := make([]any, 0, 12+2*len(r.Retry))
 	args = append(args, r.MaxAttempts, wholeMillis(r.Retention), r.Outstanding,
-		strconv.FormatFloat(jitter, 'g', -1, 64), failures, len(r.Retry))
+		strconv.FormatFloat(jitter, 'g', -1, 64), failures, oneIf(r.Ordered), len(r.Retry))
 	for _, span := range r.Retry {
 		low, high := span.Millis()
 		args = append(args, low, high)

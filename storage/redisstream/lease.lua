@@ -3,15 +3,16 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
---       then: most messages, most bytes, lease in ms, '1' if it counts as a use
+--       then: most messages, most bytes, lease in ms, '1' if it counts as a use, most of one key
 -- gives {0, ms until the next is due or -1, 1 if more can be leased now, epoch,
 --        then for each delivery: padded id, delivery number, attempt, d}
 --
 -- A script, since the cursor, the deadlines and the counters must move together, and never for two callers at once.
 local most = math.min(math.max(tonumber(ARGV[REST]), 1), MESSAGES_MAX)
 local most_bytes = math.min(tonumber(ARGV[REST + 1]), BYTES_MAX)
-local until_ = now + tonumber(ARGV[REST + 2])
+local until_, run = now + tonumber(ARGV[REST + 2]), tonumber(ARGV[REST + 4])
 local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max')
 local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
 local largest = math.max(1, tonumber(meta[4]))
@@ -19,6 +20,7 @@ local largest = math.max(1, tonumber(meta[4]))
 local taken = {} -- {member, number, attempt, d}
 local bytes = 0 -- of what was taken
 local looked = 0 -- bytes that were read
+local runs = {} -- by key: how many are leased here, and whether something stands behind that is not
 
 -- fits tells whether a message may be taken, too: one always may.
 local function fits(size)
@@ -31,16 +33,17 @@ local function take(member, number, attempt, size, data)
 end
 
 -- again leases up to quota messages that wait and are due. What has vanished or is too old is dropped on the way, and what
--- has had all its attempts, since their number was lowered, is dead. It tells whether anything was dropped, and died.
+-- has had all its attempts, since their number was lowered, is dead. It tells whether anything was dropped.
 local function again(quota)
   local seen, gone, dead, lease, delivery_args = 0, {}, {}, {}, {}
+  -- look leases a message; false ends the redeliveries, nil is for one that has gone.
   local function look(member, number, released)
     local id = id_of(member)
     local entry = redis.call('XRANGE', LOG, id, id)[1]
     if not entry then
       count('lost', 1)
       gone[#gone + 1] = member
-      return true
+      return nil
     end
     local _, size = read(entry)
     looked = looked + size
@@ -48,7 +51,7 @@ local function again(quota)
       count('dropped', 1)
       set('bytes', state.bytes - size)
       gone[#gone + 1] = member
-      return looked < BYTES_MAX
+      return looked < BYTES_MAX and nil
     end
     if not fits(size) then
       return false
@@ -58,6 +61,30 @@ local function again(quota)
     delivery_args[#delivery_args + 1] = member
     delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', number + 1, released)
     return looked < BYTES_MAX
+  end
+  -- follow leases a run of parked messages with the head of their key.
+  local function follow(member)
+    local key = key_of(member)
+    local members = behind(member, run)
+    local numbers, released = counts_of(members, '0:0')
+    local leased = 1
+    runs[key] = {leased = leased, blocked = true}
+    for i, next_ in ipairs(members) do
+      if leased >= run or exhausted(numbers[i] - released[i]) then
+        return true
+      end
+      if #taken == quota then
+        return false
+      end
+      local ok = look(next_, numbers[i], released[i])
+      if ok == false then
+        return false
+      elseif ok then
+        leased = leased + 1
+      end
+    end
+    runs[key] = {leased = leased, blocked = #members == run}
+    return true
   end
   local function page()
     local size = math.min(quota - #taken, MESSAGES_MAX - seen)
@@ -70,8 +97,14 @@ local function again(quota)
     for i, member in ipairs(members) do
       if exhausted(numbers[i] - released[i]) then
         dead[#dead + 1], dead[#dead + 2] = now, member
-      elseif not look(member, numbers[i], released[i]) then
-        return false
+      else
+        local ok = look(member, numbers[i], released[i])
+        if ok == false or ok and key_of(member) and not follow(member) then
+          return false
+        end
+        if #taken == quota then
+          return false
+        end
       end
     end
     return #members == size
@@ -83,7 +116,13 @@ local function again(quota)
   end
   move(WAITING, DEAD, dead)
   forget(gone)
-  return #gone > 0, #dead > 0
+  for _, member in ipairs(gone) do
+    if key_of(member) and not removed[member] then
+      leave(member)
+    end
+  end
+  died = died or #dead > 0
+  return #gone > 0
 end
 
 -- advance moves the cursor. Of the messages that it passes so many were found: the others have vanished.
@@ -94,28 +133,95 @@ local function advance(id, n, sum, found)
   set('sum', sum)
 end
 
--- new leases up to want messages from behind the cursor and gives their number. A first delivery leaves no trace in
--- deliveries.
-local function new(want)
-  local lease, out_args, left, before = {}, {}, want, bytes
-  local function page()
-    local count_ = math.min(left, math.max(1, math.floor((most_bytes - bytes) / largest)))
-    local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
-    local found, at = 0, nil
-    for i, entry in ipairs(entries) do
-      local n, size = read(entry)
-      if not fits(size) then
-        break
+-- key_in is the hash of an entry's key; nil without one.
+local function key_in(entry)
+  local key = string.sub(entry[2][2], 2, 17)
+  return key ~= '0000000000000000' and key or nil
+end
+
+-- leads tells whether a message that comes now may be leased: it has no key, nothing of its key is outstanding, or only what
+-- is leased here as one run.
+local function leads(key)
+  if not key then
+    return true
+  end
+  local r = runs[key]
+  if not r then
+    r = {leased = 0, blocked = #queue(key, 1) > 0}
+    runs[key] = r
+  end
+  return not r.blocked and (r.leased == 0 or r.leased < run)
+end
+
+-- new leases up to want messages from behind the cursor, parks what must wait for another of its key, and gives the number
+-- of both, room at most. A first delivery leaves no trace in deliveries, nor does what is parked.
+local function new(want, room)
+  local lease, out_args, order_args, left, examined, passed = {}, {}, {}, want, 0, 0
+
+  -- enqueue puts a message behind those of its key.
+  local function enqueue(key, id)
+    local one = queue_of(key)
+    if not one then
+      set_queue(key, id)
+      return
+    end
+    if one ~= 'm' then
+      order_args[#order_args + 1], order_args[#order_args + 2] = 0, key .. one
+      set_queue(key, 'm')
+    end
+    order_args[#order_args + 1], order_args[#order_args + 2] = 0, key .. id
+  end
+
+  -- pass gives an entry its place; false when it does not fit.
+  local function pass(entry, n, size)
+    local member, key = member_of(entry[1]), ordered and key_in(entry)
+    local leading = leads(key)
+    if leading and not fits(size) then
+      return false
+    end
+    if key then
+      enqueue(key, member)
+      member = member .. ':' .. key
+      if leading then
+        runs[key].leased = runs[key].leased + 1
+      else
+        runs[key].blocked = true
       end
-      local member = member_of(entry[1])
+    end
+    if leading then
       take(member, 1, 1, size, entry[2][4])
       lease[#lease + 1], lease[#lease + 2] = until_, member
-      out_args[#out_args + 1], out_args[#out_args + 2] = n, member
+      left = left - 1
+    end
+    out_args[#out_args + 1], out_args[#out_args + 2] = n, member
+    passed = passed + size
+    return true
+  end
+
+  local function page()
+    local count_ = math.min(left, room - examined, MESSAGES_MAX - examined, math.max(1, math.floor((most_bytes - passed) / largest)))
+    local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
+    local found, at = 0, nil
+    if ordered then
+      local keys = {}
+      for _, entry in ipairs(entries) do
+        local key = key_in(entry)
+        if key and queues[key] == nil then
+          keys[#keys + 1] = key
+        end
+      end
+      load_queues(keys)
+    end
+    for i, entry in ipairs(entries) do
+      local n, size = read(entry)
+      if not pass(entry, n, size) then
+        break
+      end
       found, at = i, n
     end
     if found > 0 then
       advance(entries[found][1], at, sum_of(entries[found]), found)
-      left = left - found
+      examined = examined + found
     end
     if found < #entries then
       return false
@@ -123,28 +229,32 @@ local function new(want)
     if #entries < count_ and state.n < last.n then -- what n says lies ahead is not there
       advance(string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999), last.n, last.sum, 0)
     end
-    return left > 0 and state.n < last.n
+    return left > 0 and examined < math.min(room, MESSAGES_MAX) and passed < BYTES_MAX and state.n < last.n
   end
   while page() do end
-  set('bytes', state.bytes + bytes - before)
+  set('bytes', state.bytes + passed)
   if #lease > 0 then
     redis.call('ZADD', LEASED, unpack(lease))
+  end
+  if #out_args > 0 then
     redis.call('ZADD', OUT, unpack(out_args))
   end
-  return want - left
+  if #order_args > 0 then
+    redis.call('ZADD', ORDER, unpack(order_args))
+  end
+  return examined, want - left
 end
 
 local before, lease_before = next_due()
 local after, lease_after = before, lease_before
-local is_due, died = before and before <= now, false
+local is_due = before and before <= now
 if is_due then
-  died = expire()
+  expire()
 end
 local shrunk = skip_old(last.n)
 if is_due then
   local quota = state.n < last.n and math.ceil(most / 2) or most
-  local some_gone, some_died = again(quota)
-  shrunk, died = some_gone or shrunk, some_died or died
+  shrunk = again(quota) or shrunk
   table.sort(taken, function(a, b) return a[1] < b[1] end)
   after, lease_after = next_due()
 end
@@ -152,8 +262,8 @@ end
 local room = bound - redis.call('ZCARD', OUT)
 local want = math.min(most - #taken, room)
 if want > 0 and state.n < last.n and looked < BYTES_MAX then
-  local leased = new(want)
-  room = room - leased
+  local examined, leased = new(want, room)
+  room = room - examined
   if leased > 0 then
     after, lease_after = math.min(after or until_, until_), math.min(lease_after or until_, until_)
   end
@@ -168,6 +278,7 @@ end
 if shrunk then
   settle_floor()
 end
+save_queues()
 save()
 
 announce_due(before, after, died, lease_before, lease_after)

@@ -2,7 +2,8 @@
 local MESSAGES_MAX, BYTES_MAX = 200, 1000000
 
 -- Message ids and log entries. A member of leased, waiting, dead and out is a message id with both parts padded, so that
--- text sorts as the log does; of the second part the last four digits are the batch's salt and the rest is n.
+-- text sorts as the log does; of the second part the last four digits are the batch's salt and the rest is n. Of a message
+-- that is delivered in order, a colon and the hash of its key follow.
 local function member_of(id)
   local dash = string.find(id, '-', 1, true)
   return string.rep('0', 14 - dash) .. string.sub(id, 1, dash)
@@ -10,7 +11,7 @@ local function member_of(id)
 end
 
 local function id_of(member)
-  return string.format('%.0f-%.0f', tonumber(string.sub(member, 1, 13)), tonumber(string.sub(member, 15)))
+  return string.format('%.0f-%.0f', tonumber(string.sub(member, 1, 13)), tonumber(string.sub(member, 15, 30)))
 end
 
 local function ms_of(member)
@@ -32,12 +33,12 @@ local function sum_of(entry)
 end
 
 -- counts_of gives the delivery number and the released count of each member. Most messages are delivered once and have
--- no field.
-local function counts_of(members)
+-- no field, which then stands for that, or for another one that is given.
+local function counts_of(members, absent)
   local numbers, released = {}, {}
   if #members > 0 then
     for i, stored in ipairs(redis.call('HMGET', DELIVERIES, unpack(members))) do
-      local number, back = string.match(stored or '1:0', '^(%d+):(%d+)$')
+      local number, back = string.match(stored or absent or '1:0', '^(%d+):(%d+)$')
       numbers[i], released[i] = tonumber(number), tonumber(back)
     end
   end

@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var nackScript = newScript("nack", with(onSubscription, "rules", "receipts")...)
+var nackScript = newScript("nack", with(onRules, "receipts")...)
 
 // Nack implements subscriptions.Leases.
 func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) error {
@@ -14,7 +14,7 @@ func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) error {
 	return inChunks(r.Nacks, func(chunk []subscriptions.Nack) error {
 		args := rules(r.Rules, r.Jitter, failures)
 		for _, n := range chunk {
-			args = append(args, member(n.ID), n.Number, n.Epoch, wholeMillis(n.AtLeast))
+			args = append(args, member(n.ID, n.Key), n.Number, n.Epoch, wholeMillis(n.AtLeast))
 		}
 		f, err := s.onState(ctx, nackScript, r.Ref, args...)
 		if err != nil {

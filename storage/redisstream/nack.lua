@@ -3,6 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then for each receipt: padded id, delivery number, epoch, the least delay in ms; at most 200
 -- gives {0, how many delays were spread so far}
@@ -10,18 +11,28 @@
 -- A script, since only the current, unexpired lease may be refused, and its attempts decide what follows.
 local before = next_due()
 local wait, dead = {}, {}
-for _, receipt in ipairs(current(REST, 4)) do
+
+local function refuse(receipt)
   local attempts = receipt.number - receipt.released
+  local last = exhausted(attempts)
+  local at = last and now or now + math.max(delay(attempts), tonumber(ARGV[receipt.at + 3]))
   count('nacked', 1)
-  if exhausted(attempts) then
+  if key_of(receipt.member) then
+    come_again(receipt.member, receipt.number, receipt.released, at, last)
+  elseif last then
     dead[#dead + 1], dead[#dead + 2] = now, receipt.member
   else
-    local least = tonumber(ARGV[receipt.at + 3])
-    wait[#wait + 1], wait[#wait + 2] = now + math.max(delay(attempts), least), receipt.member
+    wait[#wait + 1], wait[#wait + 2] = at, receipt.member
+  end
+end
+
+for _, receipt in ipairs(current(REST, 4)) do
+  if not sent[receipt.member] then
+    refuse(receipt)
   end
 end
 move(LEASED, WAITING, wait)
 move(LEASED, DEAD, dead)
 save()
-announce_due(before, next_due(), #dead > 0)
+announce_due(before, next_due(), died or #dead > 0)
 return {OK, failures}

@@ -12,9 +12,13 @@ local function forget(members)
   end
 end
 
+-- popped are the members that went with another (order.lua), to be forgotten together.
+local popped = {}
+
 -- settle_floor records what the subscription no longer needs, and trims the log if that was what held it. To be called
 -- once, after everything else but save.
 local function settle_floor()
+  forget(popped)
   local oldest = head_of(OUT)
   if not oldest and state.bytes ~= 0 then
     set('bytes', 0) -- a vanished message took its size with it: here the sum is right again

@@ -13,7 +13,7 @@ const scriptMax = 200
 func numbered(receipts []subscriptions.Receipt) []any {
 	args := make([]any, 0, 3*len(receipts))
 	for _, r := range receipts {
-		args = append(args, member(r.ID), r.Number, r.Epoch)
+		args = append(args, member(r.ID, r.Key), r.Number, r.Epoch)
 	}
 	return args
 }

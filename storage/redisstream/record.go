@@ -23,6 +23,7 @@ type subscriptionRecord struct {
 	Topic          nameRecord          `json:"topic"`
 	TopicUID       string              `json:"topicUid"`
 	Detached       bool                `json:"detached,omitempty"`
+	Ordered        bool                `json:"ordered,omitempty"`
 	AckDeadline    time.Duration       `json:"ackDeadline,omitempty"`
 	Push           *pushRecord         `json:"push,omitempty"`
 	PushAttributes map[string]string   `json:"pushAttributes,omitempty"`
@@ -101,7 +102,7 @@ func decodeTopic(name subscriptions.TopicName, stored string) (subscriptions.Top
 
 func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
-		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, AckDeadline: s.AckDeadline,
+		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
 	}
 	if s.Push != nil {
@@ -123,7 +124,7 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		return subscriptions.Subscription{}, err
 	}
 	s := subscriptions.Subscription{
-		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached,
+		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, Expiration: r.Expiration,
 		Labels: r.Labels, Phase: r.Phase, Revision: revision,
 	}

@@ -3,6 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 --       then for each receipt: padded id, delivery number, epoch; at most 200
 -- gives {0}
@@ -11,9 +12,14 @@
 local before = next_due()
 local wait, delivery_args = {}, {}
 for _, receipt in ipairs(current(5, 3)) do
-  wait[#wait + 1], wait[#wait + 2] = now, receipt.member
-  delivery_args[#delivery_args + 1] = receipt.member
-  delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', receipt.number, receipt.released + 1)
+  local member, released = receipt.member, receipt.released + 1
+  if not key_of(member) then
+    wait[#wait + 1], wait[#wait + 2] = now, member
+    delivery_args[#delivery_args + 1] = member
+    delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', receipt.number, released)
+  elseif not sent[member] then
+    come_again(member, receipt.number, released, now, false)
+  end
 end
 if #wait > 0 then
   move(LEASED, WAITING, wait)

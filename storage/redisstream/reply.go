@@ -81,7 +81,7 @@ func (f *fields) delivery(epoch int64) subscriptions.Delivery {
 	if f.err != nil {
 		return subscriptions.Delivery{}
 	}
-	id, err := parseMember(text)
+	id, key, err := parseMember(text)
 	if err != nil {
 		f.err = err
 		return subscriptions.Delivery{}
@@ -90,7 +90,7 @@ func (f *fields) delivery(epoch int64) subscriptions.Delivery {
 	if err != nil {
 		f.err = err
 	}
-	return subscriptions.Delivery{Message: m, Number: number, Attempt: int(attempt), Epoch: epoch}
+	return subscriptions.Delivery{Message: m, Number: number, Attempt: int(attempt), Epoch: epoch, Key: key}
 }
 
 // deliveries reads messages up to the end of the reply.

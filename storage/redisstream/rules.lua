@@ -3,9 +3,13 @@ local RULES = 5
 local max_attempts, retention = tonumber(ARGV[RULES]), tonumber(ARGV[RULES + 1])
 local bound, jitter = tonumber(ARGV[RULES + 2]), tonumber(ARGV[RULES + 3])
 local failures = tonumber(ARGV[RULES + 4]) -- failed attempts that earlier calls of the same step already spread
-local spans = tonumber(ARGV[RULES + 5])
-local REST = RULES + 6 + 2 * spans -- the first argument after the rules
+local ordered = ARGV[RULES + 5] == '1'
+local spans = tonumber(ARGV[RULES + 6])
+local REST = RULES + 7 + 2 * spans -- the first argument after the rules
 local cutoff = now - retention -- what was published before is too old
+if max_attempts ~= state.max then
+  set('max', max_attempts) -- for steps that bring no rules
+end
 
 -- exhausted tells whether so many attempts are all a message gets.
 local function exhausted(attempts)
@@ -20,29 +24,36 @@ local function delay(attempt)
   if spans == 0 then
     return 0
   end
-  local at = RULES + 4 + 2 * math.min(math.max(attempt, 1), spans)
+  local at = RULES + 5 + 2 * math.min(math.max(attempt, 1), spans)
   local low, high = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   return low + math.floor(u * (high - low))
 end
 
--- expire turns leases that ran out into waiting messages, or dead ones. It tells whether anything died.
+-- expire turns leases that ran out into waiting messages, or dead ones.
 local function expire()
   local old = redis.call('ZRANGE', LEASED, '-inf', now, 'BYSCORE', 'LIMIT', 0, MESSAGES_MAX, 'WITHSCORES')
-  local members, wait, dead = {}, {}, {}
+  local members, wait, dead, expired = {}, {}, {}, 0
   for i = 1, #old, 2 do
     members[#members + 1] = old[i]
   end
   local numbers, released = counts_of(members)
   for i, member in ipairs(members) do
-    local attempts = numbers[i] - released[i]
-    if exhausted(attempts) then
-      dead[#dead + 1], dead[#dead + 2] = now, member
-    else
-      wait[#wait + 1], wait[#wait + 2] = tonumber(old[2 * i]) + delay(attempts), member
+    if not sent[member] then
+      expired = expired + 1
+      local attempts = numbers[i] - released[i]
+      local last = exhausted(attempts)
+      local at = last and now or tonumber(old[2 * i]) + delay(attempts)
+      if key_of(member) then
+        come_again(member, numbers[i], released[i], at, last)
+      elseif last then
+        dead[#dead + 1], dead[#dead + 2] = now, member
+      else
+        wait[#wait + 1], wait[#wait + 2] = at, member
+      end
     end
   end
-  count('expired', #members)
+  count('expired', expired)
   move(LEASED, WAITING, wait)
   move(LEASED, DEAD, dead)
-  return #dead > 0
+  died = died or #dead > 0
 end

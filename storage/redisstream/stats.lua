@@ -3,8 +3,9 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
--- gives {0, undelivered, outstanding, dead, bytes, ms since the oldest unacked was published or -1,
+-- gives {0, undelivered, outstanding, dead, parked, bytes, ms since the oldest unacked was published or -1,
 --        acked, nacked, expired, dropped, lost, dead-lettered}
 --
 -- A script, since the parts belong to one moment.
@@ -18,7 +19,9 @@ if not oldest and undelivered > 0 then
   local entry = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1)[1]
   age = entry and now - tonumber(string.match(entry[1], '^%d+')) or -1
 end
-local reply = {OK, undelivered, redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD),
+local out, dead = redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD)
+local parked = out - dead - redis.call('ZCARD', LEASED) - redis.call('ZCARD', WAITING) - redis.call('HLEN', ACKED)
+local reply = {OK, undelivered, out, dead, parked,
   tonumber(meta[2]) - state.sum + state.bytes, age}
 for _, counter in ipairs(counters) do
   reply[#reply + 1] = tonumber(counter)

@@ -1,8 +1,8 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and the fields that steps act on.
-local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
+local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES, ORDER, QUEUES, ACKED = unpack(KEYS, 5, 13)
 local SUB = ARGV[4]
 
-local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound')
+local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound', 'max')
 if not loaded[1] then
   return {GONE}
 end
@@ -11,7 +11,7 @@ if loaded[1] ~= FORMAT then
 end
 local state = {
   epoch = tonumber(loaded[3]), id = loaded[4], n = tonumber(loaded[5]), sum = tonumber(loaded[6]),
-  bytes = tonumber(loaded[7]), bound = tonumber(loaded[8]),
+  bytes = tonumber(loaded[7]), bound = tonumber(loaded[8]), max = tonumber(loaded[9]),
 }
 local changed, counted = {}, {}
 

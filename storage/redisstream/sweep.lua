@@ -3,6 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
@@ -41,7 +42,12 @@ local function drop_old()
     if ms_of(member) >= cutoff or looked >= BYTES_MAX then
       break
     end
-    look(member)
+    if not removed[member] then
+      look(member)
+      if key_of(member) then
+        leave(member)
+      end
+    end
   end
   forget(gone)
 end
@@ -57,7 +63,9 @@ local function take_dead()
       revived[#revived + 1], revived[#revived + 2] = now, member
     elseif #taken < most and looked < BYTES_MAX then
       local entry = look(member)
-      if entry then
+      if not entry and key_of(member) then
+        leave(member)
+      elseif entry then
         taken[#taken + 1] = {member, numbers[i], attempts, entry[2][4]}
         held[#held + 1], held[#held + 2] = now + hold, member
       end
@@ -110,13 +118,14 @@ end
 local before = next_due()
 skip_old(last)
 drop_old()
-local died = expire()
+expire()
 local reviewed = review()
 take_dead()
 table.sort(taken, function(a, b) return a[1] < b[1] end)
 settle_floor()
 trim(true)
 local places = freed()
+save_queues()
 save()
 announce_due(before, next_due(), died or places)
 local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - redis.call('HGET', STATE, 'used')), reviewed, state.epoch}

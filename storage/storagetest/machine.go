@@ -146,7 +146,7 @@ func (m *machine) attach(t *modelTopic) {
 	s := &modelSub{
 		topic: t, ref: subscriptions.Ref{Topic: t.ref.UID, Subscription: id, Revision: 1},
 		name:     subscriptions.SubscriptionName{Project: "p", ID: id},
-		rules:    drawRules(m.T),
+		rules:    drawRules(m.T, rapid.Bool().Draw(m.T, "ordered")),
 		from:     t.n,
 		messages: map[subscriptions.MessageID]*modelMessage{},
 	}
@@ -234,11 +234,11 @@ func (m *machine) finish() {
 	}
 	m.latest = m.now()
 	for _, s := range m.subs {
-		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000}
+		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000, Ordered: s.rules.Ordered}
 		for m.sweepOne(s, 10) {
 		}
 		for more := true; more; {
-			result := m.leaseOne(s, subscriptions.LeaseRequest{Max: 100, MaxBytes: 1 << 20, Deadline: deadline})
+			result := m.leaseOne(s, subscriptions.LeaseRequest{Max: 100, MaxBytes: 1 << 20, Run: 100, Deadline: deadline})
 			more = result.More
 			m.do("ack", func(store subscriptions.Store) error {
 				return store.Acknowledge(ctx, s.ref, receipts(result.Deliveries))

@@ -29,7 +29,7 @@ func (m *machine) publish() {
 		msgs[i].Data = m.text(rapid.IntRange(1, 20).Draw(m.T, "size"))
 		if rapid.Bool().Draw(m.T, "attributes") {
 			msgs[i].Attributes = map[string]string{"k": "v"}
-			msgs[i].OrderingKey = "key"
+			msgs[i].OrderingKey = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(m.T, "key")
 		}
 	}
 	m.send(t, msgs)
@@ -62,6 +62,7 @@ func (m *machine) lease() {
 	m.leaseOne(s, subscriptions.LeaseRequest{
 		Max:      rapid.SampledFrom([]int{10, 1, 2, 3, 5, 8, 300}).Draw(m.T, "max"),
 		MaxBytes: rapid.SampledFrom([]int{1 << 20, 0, 10, 30}).Draw(m.T, "max bytes"),
+		Run:      rapid.SampledFrom([]int{100, 1, 3}).Draw(m.T, "run"),
 		Deadline: drawSpell(m.T),
 		Use:      rapid.Bool().Draw(m.T, "use"),
 		Jitter:   drawJitter(m.T),
@@ -78,8 +79,9 @@ func (m *machine) leaseOne(s *modelSub, r subscriptions.LeaseRequest) subscripti
 	return result
 }
 
-func drawRules(t *rapid.T) subscriptions.Rules {
+func drawRules(t *rapid.T, ordered bool) subscriptions.Rules {
 	return subscriptions.Rules{
+		Ordered: ordered,
 		Retry: rapid.SampledFrom([][]subscriptions.Span{
 			nil,
 			fixed(2*time.Second, 4*time.Second, 8*time.Second),
@@ -219,7 +221,7 @@ func (m *machine) forgetDead(s *modelSub, dead []subscriptions.Delivery) {
 // revise changes the rules, as a PATCH does.
 func (m *machine) revise() {
 	s := m.anySub()
-	s.rules = drawRules(m.T)
+	s.rules = drawRules(m.T, s.rules.Ordered)
 	s.ref.Revision += rapid.Int64Range(0, 2).Draw(m.T, "by")
 	m.do("revise", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
 }

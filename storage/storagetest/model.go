@@ -75,6 +75,10 @@ func (s *modelSub) checkStats(m *machine, got subscriptions.Stats) {
 // leased checks what a lease brought.
 func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscriptions.LeaseResult) {
 	m.Helper()
+	if s.rules.Ordered {
+		s.inOrder(m, got.Deliveries)
+		return
+	}
 	bytes, fresh := 0, 0
 	var last subscriptions.Delivery
 	for i, d := range got.Deliveries {
@@ -132,6 +136,10 @@ func (s *modelSub) swept(m *machine, r subscriptions.SweepRequest, got subscript
 	if len(got.Dead) > r.Max {
 		m.Fatalf("%d dead messages were taken, want at most %d", len(got.Dead), r.Max)
 	}
+	if s.rules.Ordered {
+		s.dead = append(s.dead, got.Dead...)
+		return
+	}
 	for _, d := range got.Dead {
 		msg := s.messages[d.Message.ID]
 		if msg == nil || msg.gone || d.Number != msg.number || r.Rules.MaxAttempts == 0 || d.Attempt < r.Rules.MaxAttempts {
@@ -147,6 +155,9 @@ func (s *modelSub) swept(m *machine, r subscriptions.SweepRequest, got subscript
 // current calls fn with the messages of those receipts whose leases hold. Whether one does is unsure when it had run out
 // before the clock went back: a step may have seen that or not. Then the model no longer knows the message's attempts.
 func (s *modelSub) current(m *machine, rs []subscriptions.Receipt, fn func(msg *modelMessage, sure bool)) {
+	if s.rules.Ordered {
+		return
+	}
 	for _, r := range rs {
 		if msg := s.messages[r.ID]; !msg.gone && msg.number == r.Number && msg.until > m.now() {
 			sure := msg.until > m.latest
@@ -175,7 +186,24 @@ func (s *modelSub) ended(m *machine, rs []subscriptions.Receipt, released bool) 
 	})
 }
 
+// inOrder checks the one thing that an answer by itself shows of the order: in it, the messages of a key come in order. The
+// rest is checked by comparing stores, and by the cases of ordering.
+func (s *modelSub) inOrder(m *machine, ds []subscriptions.Delivery) {
+	m.Helper()
+	last := map[uint64]subscriptions.MessageID{}
+	for _, d := range ds {
+		if d.Key != d.Message.KeyHash() || d.Key != 0 && d.Message.ID.Compare(last[d.Key]) <= 0 {
+			m.Fatalf("%s of key %q came after %s", d.Message.ID, d.Message.OrderingKey, last[d.Key])
+		}
+		last[d.Key] = d.Message.ID
+		s.handed = append(s.handed, d.Receipt())
+	}
+}
+
 func (s *modelSub) gone(rs []subscriptions.Receipt) {
+	if s.rules.Ordered {
+		return
+	}
 	for _, r := range rs {
 		s.messages[r.ID].gone = true
 	}

@@ -93,7 +93,7 @@ const deadline = 10 * time.Second
 
 // request asks for up to limit messages.
 func (s *sub) request(limit int) subscriptions.LeaseRequest {
-	return subscriptions.LeaseRequest{Ref: s.ref, Rules: s.rules, Max: limit, MaxBytes: 1 << 20, Deadline: deadline}
+	return subscriptions.LeaseRequest{Ref: s.ref, Rules: s.rules, Max: limit, MaxBytes: 1 << 20, Run: 100, Deadline: deadline}
 }
 
 func (s *sub) leaseWith(r subscriptions.LeaseRequest) subscriptions.LeaseResult {

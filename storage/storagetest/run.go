@@ -21,6 +21,7 @@ func Run(t *testing.T, factory Factory) {
 		"retry":       retrying,
 		"dead":        dying,
 		"dead letter": movingDead,
+		"order":       ordering,
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,
