@@ -87,6 +87,7 @@ func connect(url string) (*redis.Client, error) {
 		return nil, err
 	}
 	o.MaxRetries, o.DialerRetries, o.DisableIdentity = -1, 1, true
+	o.PoolSize = 10_000 // after as many failures the pool would wait for a second
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return redis.NewClient(o), nil
 }
