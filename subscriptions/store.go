@@ -250,6 +250,9 @@ type Leases interface {
 	Extend(ctx context.Context, ref Ref, receipts []Receipt, d time.Duration) error
 	Nack(context.Context, NackRequest) error
 	Release(ctx context.Context, ref Ref, receipts []Receipt) error
+	// Remaining tells how much longer each lease lasts: 0 for one that is over, or
+	// was ended, or is not of the current delivery. No message may come twice.
+	Remaining(ctx context.Context, ref Ref, receipts []Receipt) ([]time.Duration, error)
 }
 
 // SweepRequest asks for the upkeep of a subscription that nobody may be pulling.

@@ -54,7 +54,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 }
 
 func (m *machine) rare() {
-	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood}
+	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()
 }
 
