@@ -12,3 +12,11 @@ func (s *Service) SweepOnce(ctx context.Context, name SubscriptionName) error {
 	_, _, err = s.sweepOnce(ctx, sub, -1)
 	return err
 }
+
+// Held is how many messages streams hold, those that closed among them, and for
+// how many clients windows are kept.
+func (s *Service) Held() (messages, clients int) {
+	s.windows.mu.Lock()
+	defer s.windows.mu.Unlock()
+	return len(s.windows.holders), len(s.windows.left)
+}

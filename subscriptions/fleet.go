@@ -80,6 +80,13 @@ func (s *Service) Owned(fn func([]Subscription)) (stop func()) {
 	}
 }
 
+// others tells whether there are other servers, as far as is known.
+func (f *fleet) others() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.live) > 1
+}
+
 // run beats until ctx ends, then leaves the fleet. The store being away is no
 // reason to end: what was owned stays owned, and leases decide.
 func (f *fleet) run(ctx context.Context) error {

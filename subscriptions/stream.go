@@ -9,9 +9,12 @@ import (
 const (
 	// maxStreamBytes bounds what one Next returns; a single message may be larger.
 	maxStreamBytes = 1_000_000
-	// leastLook is the least time between two looks for leases that ended in a
-	// window that is full.
-	leastLook = 100 * time.Millisecond
+	// Of a full window is asked so often what the subscriber, who may talk to other
+	// servers, too, still holds: the more often, the more turns out to be settled.
+	minAsk = 100 * time.Millisecond
+	maxAsk = 5 * time.Second
+	// askMax bounds what is asked of one window at once.
+	askMax = 1_000
 )
 
 // StreamOptions is what a subscriber asks of a stream.
@@ -36,6 +39,7 @@ type Stream struct {
 	window *window
 	hungry bool // there may be something to lease
 
+	ask       time.Duration // how long a window is full before the store is asked
 	interrupt chan struct{}
 
 	deadline atomic.Int64
@@ -53,7 +57,7 @@ func (s *Service) OpenStream(ctx context.Context, name SubscriptionName, o Strea
 	if err != nil {
 		return nil, err
 	}
-	st := &Stream{s: s, name: name, hungry: true, interrupt: make(chan struct{}, 1)}
+	st := &Stream{s: s, name: name, hungry: true, ask: 4 * minAsk, interrupt: make(chan struct{}, 1)}
 	if err := firstError(pullable(sub, 1), st.SetAckDeadline(o.AckDeadline)); err != nil {
 		return nil, err
 	}
@@ -145,11 +149,20 @@ func (st *Stream) waitForRoom(ctx context.Context) (interrupted bool, err error)
 	st.waiter.Pause()
 	defer st.waiter.Resume()
 	st.hungry = true
-	end := time.NewTimer(max(st.window.nextEnd(), leastLook))
+	others := st.s.fleet.others()
+	wait := max(st.window.nextEnd(), minAsk)
+	if others {
+		wait = min(wait, st.ask)
+	}
+	end := time.NewTimer(wait)
 	defer end.Stop()
 	select {
 	case <-st.window.freed:
 	case <-end.C:
+		if others {
+			return false, st.askStore(ctx)
+		}
+		st.window.expire()
 	case <-st.waiter.C:
 		// The subscription changed, or this is a token from before.
 		return false, st.changed(ctx)
@@ -159,6 +172,32 @@ func (st *Stream) waitForRoom(ctx context.Context) (interrupted bool, err error)
 	case <-ctx.Done():
 	}
 	return false, nil
+}
+
+// askStore finds out what the subscriber still holds. It may ack and extend at
+// other servers, of which this one hears nothing.
+func (st *Stream) askStore(ctx context.Context) error {
+	rs := st.window.oldest(askMax)
+	var left []time.Duration
+	err := st.s.directory.withSubscription(ctx, st.name, func(sub Subscription) (err error) {
+		if err := st.look(sub); err != nil {
+			return err
+		}
+		step, cancel := step(ctx)
+		defer cancel()
+		left, err = st.s.store.Remaining(step, sub.Ref(), rs)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	switch over := st.window.remaining(rs, left); {
+	case over == 0:
+		st.ask = min(2*st.ask, maxAsk)
+	case 4*over >= len(rs):
+		st.ask = max(st.ask/2, minAsk)
+	}
+	return nil
 }
 
 // changed fails when the subscription cannot be pulled any more.

@@ -165,3 +165,99 @@ func TestStreamEnds(t *testing.T) {
 		}
 	}
 }
+
+// A subscriber may ack and extend at another server.
+func TestStreamLearnsOfAcksAtOtherServers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("top")
+		w.subscribe("top", "sub")
+		other := w.server(w.store)
+		time.Sleep(3 * time.Second) // they have heard of each other
+		for range 10 {
+			w.publish("top", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
+		}
+		st := w.stream("sub", subscriptions.StreamOptions{MaxMessages: 10})
+		defer st.Close()
+		for range 10 {
+			got := w.next(st, time.Second)
+			w.want(len(got), 10)
+			w.must(other.Acknowledge(w.ctx, subName("sub"), ackIDs(got)))
+		}
+	})
+}
+
+func TestStreamLearnsOfExtensionsAtOtherServers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("top")
+		w.subscribe("top", "sub")
+		other := w.server(w.store)
+		time.Sleep(3 * time.Second)
+		w.publish("top", "a", "b")
+		st := w.stream("sub", subscriptions.StreamOptions{MaxMessages: 1, AckDeadline: 10 * time.Second})
+		defer st.Close()
+		got := w.next(st, time.Second)
+		for range 20 {
+			w.must(other.ModifyAckDeadline(w.ctx, subName("sub"), ackIDs(got), 10*time.Second))
+			w.want(len(w.next(st, 8*time.Second)), 0)
+		}
+		w.want(len(w.next(st, 10*time.Second)), 1)
+	})
+}
+
+// What a full window costs is bounded.
+func TestFullWindowAsksSeldom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		counted := &countingAsks{Store: w.store}
+		one := w.server(counted)
+		w.server(w.store)
+		time.Sleep(3 * time.Second)
+		w.topic("top")
+		w.subscribe("top", "sub")
+		w.publish("top", "a", "b")
+		st, err := one.OpenStream(w.ctx, subName("sub"), subscriptions.StreamOptions{MaxMessages: 1, AckDeadline: 10 * time.Minute})
+		w.must(err)
+		defer st.Close()
+		w.want(len(w.next(st, time.Second)), 1)
+		w.want(len(w.next(st, 5*time.Minute)), 0)
+		if counted.asks > 70 {
+			t.Errorf("%d questions in 5 minutes", counted.asks)
+		}
+	})
+}
+
+type countingAsks struct {
+	subscriptions.Store
+	asks int
+}
+
+func (c *countingAsks) Remaining(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) ([]time.Duration, error) {
+	c.asks++
+	return c.Store.Remaining(ctx, ref, rs)
+}
+
+// What a client holds of a stream that it closed counts for its next one.
+func TestNextStreamOfAClient(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("top")
+		w.subscribe("top", "sub")
+		w.publish("top", "a", "b", "c", "d", "e", "f")
+		o := subscriptions.StreamOptions{MaxMessages: 3, Client: "c"}
+		st := w.stream("sub", o)
+		held := w.next(st, time.Second)
+		st.Close()
+		w.ack("sub", held[:1])
+		st = w.stream("sub", o)
+		w.want(texts(w.next(st, time.Second)), "[d]")
+		second := w.stream("sub", o) // two at once are two windows
+		w.want(texts(w.next(second, time.Second)), "[e f]")
+		second.Close()
+		st.Close()
+		w.ack("sub", held[1:])
+		time.Sleep(time.Hour) // nothing is held any more
+		messages, clients := w.Held()
+		w.want([]int{messages, clients}, []int{0, 0})
+		st = w.stream("sub", o)
+		w.want(len(w.next(st, time.Second)), 3)
+		st.Close()
+	})
+}

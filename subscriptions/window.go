@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -119,18 +120,6 @@ func (w *window) takeFromLeft() {
 func (w *window) room() (messages, bytes int) {
 	w.all.mu.Lock()
 	defer w.all.mu.Unlock()
-	messages, bytes = w.places()
-	if messages <= 0 || bytes <= 0 {
-		w.prune(time.Now())
-		messages, bytes = w.places()
-	}
-	if messages <= 0 || bytes <= 0 {
-		return 0, 0
-	}
-	return messages, bytes
-}
-
-func (w *window) places() (messages, bytes int) {
 	messages, bytes = MaxPullMessages, maxStreamBytes
 	if w.maxMessages > 0 {
 		messages = int(min(int64(messages), w.maxMessages-int64(len(w.leases))))
@@ -138,7 +127,49 @@ func (w *window) places() (messages, bytes int) {
 	if w.maxBytes > 0 {
 		bytes = int(min(int64(bytes), w.maxBytes-w.bytes))
 	}
+	if messages <= 0 || bytes <= 0 {
+		return 0, 0
+	}
 	return messages, bytes
+}
+
+// expire drops what is held by a lease that has ended, as far as this server
+// knows.
+func (w *window) expire() {
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	w.prune(time.Now())
+}
+
+// oldest lists up to limit of what is held, those first whose leases end first.
+func (w *window) oldest(limit int) []Receipt {
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(w.leases), func(a, b lease) int { return a.until.Compare(b.until) })
+	rs := make([]Receipt, min(len(all), limit))
+	for i := range rs {
+		rs[i] = all[i].receipt
+	}
+	return rs
+}
+
+// remaining takes note of how much longer leases last, and tells how many are
+// over.
+func (w *window) remaining(rs []Receipt, left []time.Duration) (over int) {
+	now := time.Now()
+	w.all.mu.Lock()
+	defer w.all.mu.Unlock()
+	for i, r := range rs {
+		switch l, ok := w.leases[r.ID]; {
+		case !ok || l.receipt != r: // settled, or leased anew, meanwhile
+		case left[i] > 0:
+			w.leases[r.ID] = lease{r, now.Add(left[i])}
+		default:
+			w.drop(r.ID)
+			over++
+		}
+	}
+	return over
 }
 
 // add puts leased messages into the window.
