@@ -2,9 +2,11 @@
 
 FUZZTIME ?= 10s
 export FUZZTIME
+# Flags of "postrider bench" for make bench, such as BENCH='--seconds 5 --profile profiles'.
+BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-load generate lint verify bench fuzz clean
+.PHONY: help build test test-load generate lint verify bench bench-go fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +33,10 @@ verify: ## all that can be checked without running tests: generated files, vet, 
 	scripts/walls-test
 	scripts/cross
 
-bench: ## run the Go benchmarks
+bench: build ## measure a server beside what this machine can do, in one table (docs/performance.md)
+	bin/postrider bench $(BENCH)
+
+bench-go: ## run the Go benchmarks of single parts
 	go test -run '^$$' -bench . -benchmem ./...
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// pushers is how many POSTs the bare loop has under way, as many as a push worker may.
+	pushers = 100
+	// pushedAtMost is more than is pushed in a second.
+	pushedAtMost = 30_000
+	// pushPatience bounds the wait for what should come at once.
+	pushPatience = 30 * time.Second
+	pushPoll     = 5 * time.Millisecond
+)
+
+// barePushes POSTs the same body to the receiver as fast as a plain client can.
+func (b *bench) barePushes(ctx context.Context) (figures, error) {
+	post := b.bare.call(http.MethodPost, pushPath+newName())
+	body := b.envelope(b.bodies.payload)
+	return meter{used: ownCPU}.watch(ctx, pushes, cpuPush, func() (done, error) {
+		return b.load(ctx, pushers, func(ctx context.Context, _ int) (int, error) { return 1, post.send(ctx, body, nil) })
+	})
+}
+
+// envelope is the body of a push of the usual size.
+func (b *bench) envelope(data []byte) []byte {
+	return fmt.Appendf(nil, `{"message":{"data":"%s","messageId":"1735689600123-10001","message_id":"1735689600123-10001",`+
+		`"publishTime":"2025-01-01T00:00:00.123Z","publish_time":"2025-01-01T00:00:00.123Z"},"subscription":"projects/%s/subscriptions/%s"}`,
+		base64.StdEncoding.EncodeToString(data), b.Project, newName())
+}
+
+// pushes has the server push what was published before, all to one endpoint. The time counts from the first push: how long
+// it takes until a server begins is not what this is about.
+func (b *bench) pushes(ctx context.Context) (figures, error) {
+	p, err := b.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.remove(ctx)
+	want := b.enough(pushedAtMost)
+	if err := b.fill(ctx, p, want); err != nil {
+		return nil, err
+	}
+	path := pushPath + newName()
+	if err := p.pushTo(ctx, b.bare.call("", path).url.String()); err != nil {
+		return nil, err
+	}
+	first, err := b.awaitFirst(ctx, path, 1)
+	if err != nil {
+		return nil, err
+	}
+	return b.atServer("pushes").watch(ctx, pushes, cpuPush, func() (done, error) {
+		start := time.Now()
+		last, err := b.awaitPushes(ctx, path, want, b.Time)
+		return done{last - first, time.Since(start)}, err
+	})
+}
+
+// awaitFirst waits until so many pushes have come, which shows that the server pushes at all.
+func (b *bench) awaitFirst(ctx context.Context, path string, want int) (int, error) {
+	came, err := b.awaitPushes(ctx, path, want, pushPatience)
+	if err == nil && came < want {
+		err = fmt.Errorf("%d of %d messages were pushed within %v: the server must be able to reach %s", came, want, pushPatience, b.Floor)
+	}
+	return came, err
+}
+
+// awaitPushes returns how many pushes have come as soon as there are so many, or after so long.
+func (b *bench) awaitPushes(ctx context.Context, path string, want int, patience time.Duration) (int, error) {
+	ask := b.bare.call(http.MethodGet, path)
+	ask.url.RawQuery = "count"
+	tick := time.NewTicker(pushPoll)
+	defer tick.Stop()
+	for start := time.Now(); ; {
+		var answer bytes.Buffer
+		if err := ask.send(ctx, nil, &answer); err != nil {
+			return 0, err
+		}
+		count, err := strconv.Atoi(answer.String())
+		if err != nil || count >= want || time.Since(start) >= patience {
+			return count, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// arrived are the times at which stamped pushes came.
+func (b *bench) arrived(ctx context.Context, path string) (map[int]time.Time, error) {
+	var answer bytes.Buffer
+	if err := b.bare.call(http.MethodGet, path).send(ctx, nil, &answer); err != nil {
+		return nil, err
+	}
+	times := map[int]time.Time{}
+	_, lines, _ := strings.Cut(answer.String(), "\n")
+	for line := range strings.Lines(lines) {
+		var n int
+		var nanos int64
+		if _, err := fmt.Sscan(line, &n, &nanos); err != nil {
+			return nil, fmt.Errorf("the floor told %q: %w", line, err)
+		}
+		times[n] = time.Unix(0, nanos)
+	}
+	return times, nil
+}
