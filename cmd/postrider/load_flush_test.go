@@ -31,6 +31,7 @@ var afterFlush = idleBounds{commands: 50, percent: 2}
 // Case 32 of the field: all of Redis's data is gone while publishers, pullers and pushes are under way. Clients who do not
 // give up are answered NOT_FOUND; the log is no flood, and once they have gone nothing is left to do.
 func TestLoadFlush(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	count := countCommands(t, redis)
 	processes, addrs := startServers(t, redis, 1)

@@ -30,8 +30,10 @@ var thousandIdle = idleBounds{commands: 50, percent: 2}
 // A thousand subscriptions with a dead-letter policy, each on a topic of its own, half of them push, cost next to nothing.
 // Nevertheless the last attempt that runs out, on whichever of them, is a dead letter within a second.
 func TestLoadIdleSubscriptionsWithADeadLetterPolicy(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("servers=%d", servers), func(t *testing.T) {
+			t.Parallel()
 			redis := redistest.Start(t)
 			count := countCommands(t, redis)
 			processes, addrs := startServers(t, redis, servers)
@@ -195,6 +197,7 @@ func (d *deadLetters) judge(sub string, came time.Time) {
 
 // Case 35 of the field: a thousand idle subscriptions, here all of them push: their workers, too, have nothing to do.
 func TestLoadIdleSubscriptions(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	count := countCommands(t, redis)
 	processes, addrs := startServers(t, redis, 1)
@@ -225,6 +228,7 @@ var waitingPullers = idleBounds{commands: 50, percent: 1}
 
 // Case 3 of the field: 200 idle subscriptions, and 100 pullers who wait.
 func TestLoadWaitingPullers(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	count := countCommands(t, redis)
 	processes, addrs := startServers(t, redis, 1)
@@ -239,7 +243,7 @@ func TestLoadWaitingPullers(t *testing.T) {
 	waitingPullers.hold(t, count, processes...)
 }
 
-// The pullers connect and leave again and again, and leave nothing behind.
+// The pullers connect and leave again and again, and leave nothing behind. It counts goroutines: no other test may run beside.
 func TestLoadPullersComeAndGo(t *testing.T) {
 	redis := redistest.Start(t)
 	a := startApp(t, func(c *Config) { c.RedisURL = redis.URL() })

@@ -29,6 +29,7 @@ const (
 // Case 33 of the field: a queue 100 deep, jobs that take 0.6 of the deadline, two servers: none is worked on twice at once,
 // nor at all, whether it is pushed or pulled.
 func TestLoadNoJobIsDoneTwice(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	_, addrs := startServers(t, redis, 2)
 	pushed, pulled := &work{T: t}, &work{T: t}
