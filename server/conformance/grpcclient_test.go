@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"testing"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"postrider/pusher"
 	"postrider/server/grpcapi"
 	"postrider/storage/memory"
 	"postrider/storage/redisstream"
@@ -58,8 +60,13 @@ func redisStore(t *testing.T) subscriptions.Store {
 
 func newGRPC(t *testing.T, store subscriptions.Store) grpcClient {
 	t.Helper()
-	addr := serveGRPC(t, store)
-	// What PUBSUB_EMULATOR_HOST makes the client do, without a variable that all tests of the process would share.
+	return connectGRPC(t, serveGRPC(t, store))
+}
+
+// connectGRPC makes a client do what PUBSUB_EMULATOR_HOST makes it do, without a variable that all tests of the process would
+// share.
+func connectGRPC(t *testing.T, addr string) grpcClient {
+	t.Helper()
 	client, err := pubsub.NewClient(t.Context(), "p", option.WithEndpoint(addr), option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())), option.WithTelemetryDisabled())
 	if err != nil {
@@ -76,25 +83,35 @@ func newGRPC(t *testing.T, store subscriptions.Store) grpcClient {
 // serveGRPC serves a store until the test ends.
 func serveGRPC(t *testing.T, store subscriptions.Store) (addr string) {
 	t.Helper()
+	addr, _ = startGRPC(t, store, "127.0.0.1:0")
+	return addr
+}
+
+// startGRPC serves a store until stop, or the test's end.
+func startGRPC(t *testing.T, store subscriptions.Store, listen string) (addr string, stop func()) {
+	t.Helper()
 	service := subscriptions.NewService(store, subscriptions.Options{})
 	over := grpcapi.New(service, grpcapi.Options{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	pushes := pusher.New(service, pusher.Options{})
+	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
+	ended := make(chan error, 3)
 	go func() { ended <- over.Serve(l) }()
 	go func() { ended <- service.Run(ctx) }()
-	t.Cleanup(func() {
+	go func() { ended <- pushes.Run(ctx, ctx) }()
+	stop = sync.OnceFunc(func() {
 		service.Drain()
 		err := over.Shutdown(context.Background())
 		cancel()
-		if err := errors.Join(err, <-ended, <-ended); err != nil {
+		if err := errors.Join(err, <-ended, <-ended, <-ended); err != nil {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
 }
 
 func (c grpcClient) must(err error) {
