@@ -140,7 +140,8 @@ type Slots interface {
 
 // Stats are the counters of a subscription.
 type Stats struct {
-	// Undelivered messages lie ahead of the cursor; Outstanding ones were leased
+	// Undelivered messages lie ahead of the cursor, or were left in the log by a
+	// key that overflowed; Outstanding ones were leased
 	// and are not settled: leased now, waiting for a retry, or Dead.
 	Undelivered, Outstanding int64
 	// Dead messages have had all their attempts and wait to be moved to the
@@ -239,6 +240,9 @@ type NackRequest struct {
 //
 //	ack:     not the head: leased, this delivery -> acked provisionally, for as
 //	         long as all before it are not nacked, released and do not expire
+//	at half of Outstanding parked: the key overflows. What comes from then on
+//	         is not outstanding but left in the log, however much, and the cursor
+//	         goes on; once the queue is empty it is filled again from there
 //	nack, release, expired lease of a message: what is leased or provisionally
 //	         acked behind it in its queue -> parked; that attempt is not
 //	         counted; the message itself, if not the head -> parked

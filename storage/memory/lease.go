@@ -18,6 +18,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		st.expire(s.now, r.Rules, r.Jitter)
 		limit := min(max(r.Max, 1), stepMax)
 		st.skipOld(s.now, r.Rules)
+		st.refill(r.Rules)
 		a.redeliver(limit, r.Rules)
 		a.deliver(limit, r.Rules)
 
@@ -29,7 +30,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		}
 		result.NextDue = -1
 		at, ok := st.head()
-		result.More = ok && at <= s.now || st.undelivered() > 0 && room
+		result.More = ok && at <= s.now || room && (st.undelivered() > 0 || st.hungry() != 0)
 		if ok {
 			result.NextDue = until(s.now, at)
 		}
@@ -158,6 +159,9 @@ func (a *answer) follow(m *outstanding, limit int, r subscriptions.Rules) bool {
 // are leased by this answer.
 func (a *answer) leads(key uint64) bool {
 	q := a.state.keys[key]
+	if a.state.over[key] != nil {
+		return false
+	}
 	return key == 0 || q == nil || a.runs[key] == len(q.items) && a.runs[key] < a.run
 }
 
@@ -187,15 +191,19 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	for _, e := range st.slot.log.after(st.cursor.n) {
 		m := &outstanding{id: e.message.ID, size: e.size, key: keyOf(e.message, r)}
 		leads := a.leads(m.key)
+		leave := !leads && st.overflows(m.key, r)
 		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || a.looked >= stepMax || leads && !a.fits(e.size) {
 			return
 		}
 		a.looked++
 		st.lost += e.at.n - st.cursor.n - 1
 		st.cursor = e.at
-		if leads {
+		switch {
+		case leads:
 			a.lease(m, e)
-		} else {
+		case leave:
+			st.leave(m.key, e)
+		default:
 			st.park(m)
 		}
 	}

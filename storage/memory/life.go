@@ -62,12 +62,13 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 	if err != nil {
 		return subscriptions.Stats{}, err
 	}
+	left, leftBytes, _ := st.left()
 	return subscriptions.Stats{
-		Undelivered:  st.undelivered(),
+		Undelivered:  st.undelivered() + left,
 		Outstanding:  int64(len(st.messages)),
 		Dead:         int64(len(st.dead.items)),
 		Parked:       st.parked(),
-		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes,
+		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes + leftBytes,
 		OldestAge:    st.oldestAge(s.now),
 		Acked:        st.acked,
 		Nacked:       st.nacked,
@@ -89,12 +90,15 @@ func (st *state) parked() (n int64) {
 	return n
 }
 
-func (st *state) oldestAge(now int64) time.Duration {
-	if len(st.all.items) > 0 {
-		return until(st.all.items[0].id.Milli, now)
+func (st *state) oldestAge(now int64) (age time.Duration) {
+	for _, o := range st.over {
+		age = max(age, until(o.milli, now))
 	}
-	if ahead := st.slot.log.after(st.cursor.n); len(ahead) > 0 {
+	if len(st.all.items) > 0 {
+		return max(age, until(st.all.items[0].id.Milli, now))
+	}
+	if ahead := st.slot.log.after(st.cursor.n); age == 0 && len(ahead) > 0 {
 		return until(ahead[0].message.ID.Milli, now)
 	}
-	return 0
+	return age
 }

@@ -59,6 +59,7 @@ func (st *state) leaveQueue(m *outstanding) {
 	switch {
 	case len(q.items) == 0:
 		delete(st.keys, m.key)
+		st.urgent = st.urgent || st.over[m.key] != nil
 	case head && q.items[0].phase == parked:
 		st.promote(q.items[0])
 	}
@@ -109,4 +110,86 @@ func (st *state) sendBack(m *outstanding) {
 			st.park(next)
 		}
 	}
+}
+
+// overflow is what a key with too much to park has left in the log.
+type overflow struct {
+	from  int64 // the number of the first message that may be of it
+	milli int64 // when it, or the one before it, was published
+	count int64
+	bytes int64
+}
+
+// refillMax is how many messages go back into a queue at once.
+const refillMax = 100
+
+// overflows tells whether a message that cannot be leased now is left in the log.
+func (st *state) overflows(key uint64, r subscriptions.Rules) bool {
+	return st.over[key] != nil || st.parked() >= int64(r.Outstanding/2)
+}
+
+// leave leaves an entry in the log.
+func (st *state) leave(key uint64, e entry) {
+	if st.over[key] == nil {
+		st.over[key] = &overflow{from: e.at.n, milli: e.message.ID.Milli}
+	}
+	st.over[key].count++
+	st.over[key].bytes += e.size
+}
+
+// hungry is the key whose queue is to be filled first; 0 for none.
+func (st *state) hungry() (key uint64) {
+	for k, o := range st.over {
+		if st.keys[k] == nil && (key == 0 || o.from < st.over[key].from) {
+			key = k
+		}
+	}
+	return key
+}
+
+// refill fills a queue that is empty from what its key left in the log.
+func (st *state) refill(r subscriptions.Rules) {
+	key := st.hungry()
+	if key == 0 {
+		return
+	}
+	o := st.over[key]
+	looked, filled := 0, 0
+	for _, e := range st.slot.log.after(o.from - 1) {
+		if e.at.n > st.cursor.n || looked == stepMax || filled == refillMax || len(st.messages) >= r.Outstanding {
+			break
+		}
+		looked++
+		o.from, o.milli = e.at.n+1, e.message.ID.Milli
+		if keyOf(e.message, r) != key {
+			continue
+		}
+		o.count--
+		o.bytes -= e.size
+		if outlived(e.message.ID, st.now, r) {
+			st.dropped++
+			continue
+		}
+		m := &outstanding{id: e.message.ID, size: e.size, key: key}
+		st.park(m)
+		if filled++; filled == 1 {
+			st.promote(m)
+		}
+	}
+	ahead := st.slot.log.after(o.from - 1)
+	if end := len(ahead) == 0 || ahead[0].at.n > st.cursor.n; end || o.count == 0 {
+		st.lost += o.count
+		delete(st.over, key)
+	}
+}
+
+// left is what all keys have left in the log, and the first message of it; 0 for none.
+func (st *state) left() (count, bytes, first int64) {
+	for _, o := range st.over {
+		count, bytes = count+o.count, bytes+o.bytes
+		if first == 0 || o.from < first {
+			first = o.from
+		}
+	}
+	return count, bytes, first
 }

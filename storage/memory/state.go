@@ -54,13 +54,14 @@ type state struct {
 	dead     ordered             // those dead
 	bytes    int64               // the size of messages
 	keys     map[uint64]*ordered // by key, messages in order of the log
+	over     map[uint64]*overflow
 	now      int64               // the time of the step
 	max      int                 // the last known MaxAttempts
 
 	// bound is where the last lease held back new messages since so many were outstanding; 0 when it did not.
 	bound int
-	// died means that a message became dead in this step.
-	died bool
+	// urgent means that somebody should look at once: a message became dead in this step, or a queue can be filled again.
+	urgent bool
 
 	acked, nacked, expired, dropped, lost, deadLettered int64
 }
@@ -70,6 +71,7 @@ func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slo
 		uid: ref.Subscription, name: name, slot: t, revision: ref.Revision, cursor: t.log.end,
 		messages: map[subscriptions.MessageID]*outstanding{},
 		keys:     map[uint64]*ordered{},
+		over:     map[uint64]*overflow{},
 		all:      ordered{compare: byLog},
 		leases:   ordered{compare: byTime},
 		waits:    ordered{compare: byTime},
@@ -105,7 +107,7 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 	}
 	st.now = s.now
 	before, leaseBefore := st.heads()
-	st.died = false
+	st.urgent = false
 	step(st)
 	after, lease := st.heads()
 	freed := len(st.messages) < st.bound
@@ -113,7 +115,7 @@ func (s *Store) onState(ref subscriptions.Ref, step func(*state)) error {
 		st.bound = 0
 	}
 	switch {
-	case freed || st.died:
+	case freed || st.urgent:
 		s.wakeState(st, subscriptions.Due, 0)
 	case after < before:
 		s.wakeState(st, subscriptions.Due, until(s.now, after))
@@ -197,7 +199,7 @@ const never = math.MaxInt64
 // bury makes m dead, ready to be moved.
 func (st *state) bury(m *outstanding, now int64) {
 	st.put(m, dead, now)
-	st.died = true
+	st.urgent = true
 }
 
 // undelivered is how many messages lie ahead of the cursor.
@@ -205,8 +207,12 @@ func (st *state) undelivered() int64 { return st.slot.log.end.n - st.cursor.n }
 
 // oldest is the number in the log of the oldest message that is needed here.
 func (st *state) oldest() int64 {
+	oldest := st.cursor.n + 1
 	if len(st.all.items) > 0 {
-		return st.all.items[0].id.N() // outstanding messages lie before the cursor
+		oldest = st.all.items[0].id.N() // outstanding messages lie before the cursor
 	}
-	return st.cursor.n + 1
+	if _, _, first := st.left(); first > 0 {
+		oldest = min(oldest, first)
+	}
+	return oldest
 }

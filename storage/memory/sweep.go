@@ -15,9 +15,11 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 		st.expire(s.now, r.Rules, r.Jitter)
 		result.Review = st.review(r.Review, r.Rules)
 		result.Dead = st.takeDead(s.now, r)
+		st.refill(r.Rules)
 		st.slot.trim(s.now)
 
-		result.More = st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules)
+		result.More = st.hungry() != 0 && len(st.messages) < r.Rules.Outstanding ||
+			st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules)
 		result.NextDue = st.nextSweep(s.now)
 		result.Unused = until(st.used, s.now)
 	})

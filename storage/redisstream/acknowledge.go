@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var acknowledgeScript = newScript("acknowledge", with(onSubscription, "trim_log", "outstanding", "order")...)
+var acknowledgeScript = newScript("acknowledge", with(onSubscription, "trim_log", "outstanding", "overflow", "order")...)
 
 // Acknowledge implements subscriptions.Leases.
 func (s *Store) Acknowledge(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {

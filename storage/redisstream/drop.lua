@@ -3,7 +3,8 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
---       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:taken
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
+--       17 …:taken
 -- ARGV  1 now or ''  2 ''  3 wake channel  4 subscription uid
 -- gives {0}
 --
@@ -11,12 +12,12 @@
 if redis.call('EXISTS', KEYS[5]) == 0 then
   return {OK}
 end
-redis.call('UNLINK', unpack(KEYS, 5, 13))
+redis.call('UNLINK', unpack(KEYS, 5, 16))
 redis.call('HDEL', SUBS, ARGV[4])
 redis.call('ZREM', FLOORS, ARGV[4])
 announce('r ' .. ARGV[4])
 if redis.call('HEXISTS', META, 'closed') == 1 and redis.call('HLEN', SUBS) == 0 then
-  empty(KEYS[14])
+  empty(KEYS[17])
 else
   trim(true)
 end

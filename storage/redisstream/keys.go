@@ -58,9 +58,12 @@ func (k names) topicSlot(uid string) []string {
 //	order       sorted set of text: key hash and padded id, of what is outstanding of keys with more than one message
 //	keys        hash: key hash -> the padded id of the only message that is outstanding, or m for those in order
 //	acked       hash: member -> size, of what was acked provisionally
+//	overflow    hash: key hash -> count:bytes:id, of what keys left in the log, the first of it after the id
+//	overflowed  sorted set: key hash -> n from which there may be something that the key left
+//	hungry      sorted set: key hash -> the same n, of those keys whose queue is empty
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
-	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:"} {
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys

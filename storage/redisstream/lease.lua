@@ -3,7 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
---       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most messages, most bytes, lease in ms, '1' if it counts as a use, most of one key
 -- gives {0, ms until the next is due or -1, 1 if more can be leased now, epoch,
@@ -121,7 +121,7 @@ local function again(quota)
       leave(member)
     end
   end
-  died = died or #dead > 0
+  urgent = urgent or #dead > 0
   return #gone > 0
 end
 
@@ -133,17 +133,14 @@ local function advance(id, n, sum, found)
   set('sum', sum)
 end
 
--- key_in is the hash of an entry's key; nil without one.
-local function key_in(entry)
-  local key = string.sub(entry[2][2], 2, 17)
-  return key ~= '0000000000000000' and key or nil
-end
-
 -- leads tells whether a message that comes now may be leased: it has no key, nothing of its key is outstanding, or only what
 -- is leased here as one run.
 local function leads(key)
   if not key then
     return true
+  end
+  if overflow_of(key) then
+    return false
   end
   local r = runs[key]
   if not r then
@@ -153,24 +150,17 @@ local function leads(key)
   return not r.blocked and (r.leased == 0 or r.leased < run)
 end
 
+-- parked_now is how many messages are parked.
+local function parked_now()
+  return redis.call('ZCARD', OUT) - redis.call('ZCARD', LEASED) - redis.call('ZCARD', WAITING) - redis.call('ZCARD', DEAD)
+    - redis.call('HLEN', ACKED)
+end
+
 -- new leases up to want messages from behind the cursor, parks what must wait for another of its key, and gives the number
 -- of both, room at most. A first delivery leaves no trace in deliveries, nor does what is parked.
 local function new(want, room)
-  local lease, out_args, order_args, left, examined, passed = {}, {}, {}, want, 0, 0
-
-  -- enqueue puts a message behind those of its key.
-  local function enqueue(key, id)
-    local one = queue_of(key)
-    if not one then
-      set_queue(key, id)
-      return
-    end
-    if one ~= 'm' then
-      order_args[#order_args + 1], order_args[#order_args + 2] = 0, key .. one
-      set_queue(key, 'm')
-    end
-    order_args[#order_args + 1], order_args[#order_args + 2] = 0, key .. id
-  end
+  local lease, out_args, left, examined, passed, taking = {}, {}, want, 0, 0, 0
+  local parked = ordered and parked_now()
 
   -- pass gives an entry its place; false when it does not fit.
   local function pass(entry, n, size)
@@ -179,6 +169,10 @@ local function new(want, room)
     if leading and not fits(size) then
       return false
     end
+    if key and not leading and (overflow_of(key) or parked >= math.floor(bound / 2)) then
+      leave_in_log(key, entry[1], n, size)
+      return true
+    end
     if key then
       enqueue(key, member)
       member = member .. ':' .. key
@@ -186,6 +180,7 @@ local function new(want, room)
         runs[key].leased = runs[key].leased + 1
       else
         runs[key].blocked = true
+        parked = parked + 1
       end
     end
     if leading then
@@ -194,12 +189,12 @@ local function new(want, room)
       left = left - 1
     end
     out_args[#out_args + 1], out_args[#out_args + 2] = n, member
-    passed = passed + size
+    passed, taking = passed + size, taking + 1
     return true
   end
 
   local function page()
-    local count_ = math.min(left, room - examined, MESSAGES_MAX - examined, math.max(1, math.floor((most_bytes - passed) / largest)))
+    local count_ = math.min(left, room - taking, MESSAGES_MAX - examined, math.max(1, math.floor((most_bytes - passed) / largest)))
     local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
     local found, at = 0, nil
     if ordered then
@@ -211,6 +206,7 @@ local function new(want, room)
         end
       end
       load_queues(keys)
+      load_overflows(keys)
     end
     for i, entry in ipairs(entries) do
       local n, size = read(entry)
@@ -229,7 +225,7 @@ local function new(want, room)
     if #entries < count_ and state.n < last.n then -- what n says lies ahead is not there
       advance(string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999), last.n, last.sum, 0)
     end
-    return left > 0 and examined < math.min(room, MESSAGES_MAX) and passed < BYTES_MAX and state.n < last.n
+    return left > 0 and taking < room and examined < MESSAGES_MAX and passed < BYTES_MAX and state.n < last.n
   end
   while page() do end
   set('bytes', state.bytes + passed)
@@ -239,10 +235,7 @@ local function new(want, room)
   if #out_args > 0 then
     redis.call('ZADD', OUT, unpack(out_args))
   end
-  if #order_args > 0 then
-    redis.call('ZADD', ORDER, unpack(order_args))
-  end
-  return examined, want - left
+  return taking, want - left
 end
 
 local before, lease_before = next_due()
@@ -252,7 +245,9 @@ if is_due then
   expire()
 end
 local shrunk = skip_old(last.n)
-if is_due then
+local refilled = refill(largest)
+shrunk = refilled or shrunk
+if is_due or refilled then
   local quota = state.n < last.n and math.ceil(most / 2) or most
   shrunk = again(quota) or shrunk
   table.sort(taken, function(a, b) return a[1] < b[1] end)
@@ -262,8 +257,8 @@ end
 local room = bound - redis.call('ZCARD', OUT)
 local want = math.min(most - #taken, room)
 if want > 0 and state.n < last.n and looked < BYTES_MAX then
-  local examined, leased = new(want, room)
-  room = room - examined
+  local taking, leased = new(want, room)
+  room = room - taking
   if leased > 0 then
     after, lease_after = math.min(after or until_, until_), math.min(lease_after or until_, until_)
   end
@@ -279,10 +274,11 @@ if shrunk then
   settle_floor()
 end
 save_queues()
+save_overflows()
 save()
 
-announce_due(before, after, died, lease_before, lease_after)
-local more = after and after <= now or room > 0 and state.n < last.n
+announce_due(before, after, urgent, lease_before, lease_after)
+local more = after and after <= now or room > 0 and (state.n < last.n or any_hungry())
 local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do

@@ -28,6 +28,12 @@ local function read(entry)
   return n, tonumber(string.sub(h, 18, 25), 16)
 end
 
+-- key_in is the hash of an entry's key; nil without one.
+local function key_in(entry)
+  local key = string.sub(entry[2][2], 2, 17)
+  return key ~= '0000000000000000' and key or nil
+end
+
 local function sum_of(entry)
   return tonumber(string.sub(entry[2][2], 26))
 end

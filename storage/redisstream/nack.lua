@@ -3,7 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
---       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then for each receipt: padded id, delivery number, epoch, the least delay in ms; at most 200
 -- gives {0, how many delays were spread so far}
@@ -34,5 +34,5 @@ end
 move(LEASED, WAITING, wait)
 move(LEASED, DEAD, dead)
 save()
-announce_due(before, next_due(), died or #dead > 0)
+announce_due(before, next_due(), urgent or #dead > 0)
 return {OK, failures}

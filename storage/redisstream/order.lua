@@ -4,7 +4,6 @@
 -- The head is leased, waits or is dead. Behind a leased head there may be more that are leased, or acked provisionally
 -- (acked: member -> size); all else is parked, and in no other set than out. A parked message that was never delivered has
 -- no field in deliveries; any other one has.
-local died = false -- whether a message became dead in this step
 local removed = {} -- what went with another in this step
 local sent = {} -- what was sent back in this step
 
@@ -94,7 +93,7 @@ end
 local function bury(member)
   redis.call('ZREM', LEASED, member)
   redis.call('ZADD', DEAD, now, member)
-  died = true
+  urgent = true
 end
 
 -- promote lets a parked message that has become the head be leased.
@@ -108,12 +107,27 @@ local function promote(member)
   end
 end
 
+-- enqueue puts a new message behind those of its key.
+local function enqueue(key, id)
+  local one = queue_of(key)
+  if not one then
+    set_queue(key, id)
+    return
+  end
+  if one ~= 'm' then
+    redis.call('ZADD', ORDER, 0, key .. one)
+    set_queue(key, 'm')
+  end
+  redis.call('ZADD', ORDER, 0, key .. id)
+end
+
 -- leave takes a member, which is or will be forgotten, out of its queue. When it was the head, what was acked behind it
 -- goes too, and the next is free. first are the queue's first two places, if known.
 local function leave(member, first)
   local key, place = key_of(member), place_of(member)
   if queue_of(key) ~= 'm' then
     set_queue(key, false)
+    is_hungry(key)
     return
   end
   first = first or queue(key, 2)
@@ -140,6 +154,7 @@ local function leave(member, first)
     following = queue(key, 1)[1]
   end
   set_queue(key, false)
+  is_hungry(key)
 end
 
 -- send_back parks what is leased or acked behind a member. These attempts do not count.

@@ -23,6 +23,10 @@ local function settle_floor()
   if not oldest and state.bytes ~= 0 then
     set('bytes', 0) -- a vanished message took its size with it: here the sum is right again
   end
+  if state.over > 0 then
+    local left = head_of(OVERFLOWED)
+    oldest = oldest and math.min(oldest, left) or left
+  end
   local floor = oldest and oldest - 1 or state.n
   local was = tonumber(redis.call('ZSCORE', FLOORS, SUB)) or -1
   if floor ~= was then

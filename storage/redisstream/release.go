@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var releaseScript = newScript("release", with(onSubscription, "trim_log", "outstanding", "order", "receipts")...)
+var releaseScript = newScript("release", with(onSubscription, "trim_log", "outstanding", "overflow", "order", "receipts")...)
 
 // Release implements subscriptions.Leases.
 func (s *Store) Release(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {

@@ -55,5 +55,5 @@ local function expire()
   count('expired', expired)
   move(LEASED, WAITING, wait)
   move(LEASED, DEAD, dead)
-  died = died or #dead > 0
+  urgent = urgent or #dead > 0
 end

@@ -1,8 +1,9 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and the fields that steps act on.
-local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES, ORDER, QUEUES, ACKED = unpack(KEYS, 5, 13)
+local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
+local ORDER, QUEUES, ACKED, OVERFLOW, OVERFLOWED, HUNGRY = unpack(KEYS, 11, 16)
 local SUB = ARGV[4]
 
-local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound', 'max')
+local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound', 'max', 'over', 'overbytes')
 if not loaded[1] then
   return {GONE}
 end
@@ -12,6 +13,7 @@ end
 local state = {
   epoch = tonumber(loaded[3]), id = loaded[4], n = tonumber(loaded[5]), sum = tonumber(loaded[6]),
   bytes = tonumber(loaded[7]), bound = tonumber(loaded[8]), max = tonumber(loaded[9]),
+  over = tonumber(loaded[10]), overbytes = tonumber(loaded[11]),
 }
 local changed, counted = {}, {}
 

@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var sweepScript = newScript("sweep", with(onRules, "retention")...)
+var sweepScript = newScript("sweep", with(onRules, "retention", "refill")...)
 
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscriptions.SweepResult, error) {

@@ -3,7 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
---       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
@@ -13,7 +13,8 @@
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
 local most, hold = math.min(tonumber(ARGV[REST]), MESSAGES_MAX), tonumber(ARGV[REST + 1])
 local place = tonumber(ARGV[REST + 2])
-local last = tonumber(redis.call('HGET', META, 'n'))
+local meta = redis.call('HMGET', META, 'n', 'max')
+local last, largest = tonumber(meta[1]), math.max(1, tonumber(meta[2]))
 local looked, gone, taken = 0, {}, {}
 
 -- look reads the entry of an outstanding message; one that has vanished or is too old is dropped.
@@ -103,6 +104,7 @@ end
 local function left()
   local oldest, dead, lease = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD), head_of(LEASED)
   return dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
+    or any_hungry() and redis.call('ZCARD', OUT) < bound
 end
 
 -- soon is the ms until the next time after now at which a lease runs out or dead messages can be taken; -1 without one.
@@ -121,13 +123,15 @@ drop_old()
 expire()
 local reviewed = review()
 take_dead()
+refill(largest)
 table.sort(taken, function(a, b) return a[1] < b[1] end)
 settle_floor()
 trim(true)
 local places = freed()
 save_queues()
+save_overflows()
 save()
-announce_due(before, next_due(), died or places)
+announce_due(before, next_due(), urgent or places)
 local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - redis.call('HGET', STATE, 'used')), reviewed, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do

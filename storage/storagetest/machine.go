@@ -239,7 +239,7 @@ func (m *machine) finish() {
 		}
 		for more := true; more; {
 			result := m.leaseOne(s, subscriptions.LeaseRequest{Max: 100, MaxBytes: 1 << 20, Run: 100, Deadline: deadline})
-			more = result.More
+			more = result.More || len(result.Deliveries) > 0 // what is acked may let others come
 			m.do("ack", func(store subscriptions.Store) error {
 				return store.Acknowledge(ctx, s.ref, receipts(result.Deliveries))
 			})

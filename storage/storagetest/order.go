@@ -29,7 +29,12 @@ var ordering = []check{
 	{"what comes while a key is blocked is parked", orderParked},
 	{"a run goes on with what is new", orderRunNew},
 	{"parked messages count as outstanding", orderBound},
+	{"a key with too much to park", orderOverflow},
+	{"what overflowed is needed in the log", orderOverflowTrim},
+	{"what overflowed and is too old", orderOverflowOld},
+	{"a key that overflows again", orderOverflowAgain},
 	{"waiters hear of a freed key", orderWake},
+	{"waiters hear of a key to be filled again", orderWakeHungry},
 }
 
 // ordered opens a topic with a subscription that keeps order.
@@ -281,12 +286,68 @@ func orderRunNew(r *rig) {
 
 func orderBound(r *rig) {
 	t, s := r.ordered()
-	s.rules.Outstanding = 3
-	t.send("a0", "a1", "a2", "a3", "b0")
-	ds := s.leasesRun(1, "a0")
-	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 2, Outstanding: 3, Parked: 2, Bytes: 10 + 5})
+	s.rules.Outstanding = 6
+	t.send("a0", "a1", "a2", "-0", "-1", "-2", "-3")
+	s.leasesRun(1, "a0", "-0", "-1", "-2")
+	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 1, Outstanding: 6, Parked: 2, Bytes: 17})
+}
+
+func orderOverflow(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 4
+	t.send("a0", "a1", "a2", "a3", "a4", "b0", "a5")
+	ds := s.leasesRun(1, "a0", "b0")
+	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 3, Outstanding: 4, Parked: 2, Bytes: 21})
 	s.ack(ds...)
-	s.leasesRun(1, "a1")
+	for _, next := range []string{"a1", "a2"} {
+		s.ack(s.leasesRun(1, next)...)
+	}
+	t.send("a6", "b1")
+	for _, next := range []string{"a3 b1", "a4", "a5", "a6"} {
+		s.ack(s.leasesRun(1, strings.Fields(next)...)...)
+	}
+	same(r, "stats", s.stats(), subscriptions.Stats{Acked: 9})
+	t.holds(0)
+}
+
+func orderOverflowTrim(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 4
+	ids := t.send("a0", "a1", "a2", "a3", "b0")
+	r.Clock.Advance(time.Minute)
+	s.ack(s.leasesRun(1, "a0", "b0")...)
+	s.ack(s.leasesRun(2, "a1", "a2")...)
+	t.trim()
+	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 1, Bytes: 3, OldestAge: time.Minute, Acked: 4})
+	same(r, "id", s.leasesRun(1, "a3")[0].Message.ID, ids[3])
+}
+
+func orderOverflowOld(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding, s.rules.Retention = 4, time.Hour
+	t.send("a0", "a1", "a2", "a3", "a4")
+	s.leasesRun(1, "a0")
+	r.Clock.Advance(2 * time.Hour)
+	for s.sweep(10).More {
+	}
+	same(r, "stats", s.stats(), subscriptions.Stats{Dropped: 5})
+	t.send("a5")
+	s.leasesRun(1, "a5")
+}
+
+func orderOverflowAgain(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 2
+	var want []string
+	for i := range 9 {
+		want = append(want, "a"+string(rune('0'+i)))
+	}
+	t.send(want...)
+	for _, next := range want {
+		s.nack(s.leasesRun(1, next)...)
+		s.ack(s.leasesRun(1, next)...)
+	}
+	same(r, "stats", s.stats(), subscriptions.Stats{Acked: 9, Nacked: 9})
 }
 
 func orderWake(r *rig) {
@@ -297,4 +358,16 @@ func orderWake(r *rig) {
 	w := r.watch(t.ref.UID)
 	s.ack(ds...)
 	w.brought(subscriptions.Wake{Kind: subscriptions.Due, Subscription: s.ref.Subscription})
+}
+
+func orderWakeHungry(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 2
+	t.send("a0", "a1", "a2")
+	s.ack(s.leasesRun(1, "a0")...)
+	ds := s.leasesRun(1, "a1")
+	w := r.watch(t.ref.UID)
+	s.ack(ds...)
+	w.brought(subscriptions.Wake{Kind: subscriptions.Due, Subscription: s.ref.Subscription})
+	s.leasesRun(1, "a2")
 }

@@ -1,0 +1,70 @@
+-- Overflow. When half of the bound is parked, a key that would park more leaves it in the log: how much, and from where on,
+-- is all that is kept of it, and the cursor goes on. When the key's queue is empty it is hungry, and is filled again.
+local REFILL_MAX = 100
+local urgent = false -- whether somebody should look at once: a message became dead in this step, or a key hungry
+local overflows, spilled = {}, {} -- by key: {count, bytes, after}, false for none; and whether that has changed
+
+local function overflow_from(stored)
+  if not stored then
+    return false
+  end
+  local count_, bytes_, after_ = string.match(stored, '^(%d+):(%d+):(.*)$')
+  return {count = tonumber(count_), bytes = tonumber(bytes_), after = after_}
+end
+
+-- load_overflows reads what these keys left, all at once.
+local function load_overflows(keys)
+  if state.over > 0 and #keys > 0 then
+    for i, stored in ipairs(redis.call('HMGET', OVERFLOW, unpack(keys))) do
+      overflows[keys[i]] = overflow_from(stored)
+    end
+  end
+end
+
+local function overflow_of(key)
+  if overflows[key] == nil then
+    overflows[key] = state.over > 0 and overflow_from(redis.call('HGET', OVERFLOW, key))
+  end
+  return overflows[key]
+end
+
+-- spill changes what a key left by so many messages and bytes.
+local function spill(key, count_, bytes_)
+  local o = overflows[key]
+  o.count, o.bytes, spilled[key] = o.count + count_, o.bytes + bytes_, true
+  set('over', state.over + count_)
+  set('overbytes', state.overbytes + bytes_)
+end
+
+-- leave_in_log is for a message that is not parked.
+local function leave_in_log(key, id, n, size)
+  if not overflow_of(key) then
+    local ms, seq = string.match(id, '^(%d+)-(%d+)$')
+    overflows[key] = {count = 0, bytes = 0, after = ms .. '-' .. string.format('%.0f', tonumber(seq) - 1)}
+    redis.call('ZADD', OVERFLOWED, n, key)
+  end
+  spill(key, 1, size)
+end
+
+local function save_overflows()
+  local args = {}
+  for key in pairs(spilled) do
+    local o = overflows[key]
+    args[#args + 1], args[#args + 2] = key, string.format('%.0f:%.0f:%s', o.count, o.bytes, o.after)
+  end
+  if #args > 0 then
+    redis.call('HSET', OVERFLOW, unpack(args))
+  end
+end
+
+-- is_hungry notes that a key's queue is empty.
+local function is_hungry(key)
+  if overflow_of(key) then
+    urgent = true
+    redis.call('ZADD', HUNGRY, redis.call('ZSCORE', OVERFLOWED, key), key)
+  end
+end
+
+local function any_hungry()
+  return state.over > 0 and redis.call('ZCARD', HUNGRY) > 0
+end
