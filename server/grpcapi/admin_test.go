@@ -208,7 +208,6 @@ func TestUnbuilt(t *testing.T) {
 		for field, sub := range map[string]string{
 			"retainAckedMessages":       `{"retainAckedMessages": true}`,
 			"enableExactlyOnceDelivery": `{"enableExactlyOnceDelivery": true}`,
-			"enableMessageOrdering":     `{"enableMessageOrdering": true}`,
 			"filter":                    `{"filter": "attributes:k"}`,
 			"bigqueryConfig":            `{"bigqueryConfig": {"table": "t"}}`,
 			"bigtableConfig":            `{"bigtableConfig": {"table": "t"}}`,

@@ -55,8 +55,8 @@ type state struct {
 	bytes    int64               // the size of messages
 	keys     map[uint64]*ordered // by key, messages in order of the log
 	over     map[uint64]*overflow
-	now      int64               // the time of the step
-	max      int                 // the last known MaxAttempts
+	now      int64 // the time of the step
+	max      int   // the last known MaxAttempts
 
 	// bound is where the last lease held back new messages since so many were outstanding; 0 when it did not.
 	bound int

@@ -68,7 +68,7 @@ func (x *sub) publish(n int) []subscriptions.MessageID {
 func (x *sub) leaseResult(n int) subscriptions.LeaseResult {
 	x.Helper()
 	result, err := x.store.Lease(x.Context(), subscriptions.LeaseRequest{
-		Ref: x.ref, Rules: x.rules, Max: n, MaxBytes: 10_000_000, Deadline: time.Minute,
+		Ref: x.ref, Rules: x.rules, Max: n, MaxBytes: 10_000_000, Run: 100, Deadline: time.Minute,
 	})
 	x.ok(err)
 	return result

@@ -1,0 +1,72 @@
+//go:build load
+
+package redisstream_test
+
+import (
+	"testing"
+	"time"
+
+	"postrider/storage/redisstream"
+	"postrider/storage/redistest"
+	"postrider/subscriptions"
+)
+
+// TestLoadHotKey: a key that is blocked with a million of its messages ahead does not stop another one, and what is kept of
+// it is bounded.
+func TestLoadHotKey(t *testing.T) {
+	server := redistest.Start(t)
+	x := attach(t, open(t, server.URL(), redisstream.Options{}), "topic")
+	x.rules.Ordered, x.rules.Outstanding = true, subscriptions.DefaultOutstanding
+	hot := benchmarkMessages(1000)
+	for i := range hot {
+		hot[i].Data, hot[i].OrderingKey = []byte("hot"), "a"
+	}
+	publish := func(msgs []subscriptions.Message) {
+		_, err := x.store.Publish(t.Context(), x.topic, msgs)
+		x.ok(err)
+	}
+	for range 1000 {
+		publish(hot)
+	}
+	blocked := x.lease(1) // a run of one, so that all else is behind it
+	cold := []subscriptions.Message{{Data: []byte("cold"), OrderingKey: "b"}}
+	publish(cold)
+	first := x.untilCold()
+	publish(cold)
+	later := x.untilCold()
+	t.Logf("a later message of another key came after %v, a new one after %v", first, later)
+	if first > 10*time.Second || later > time.Second {
+		t.Errorf("too late: at most 10s and 1s")
+	}
+	stats, err := x.store.Stats(t.Context(), x.ref)
+	x.ok(err)
+	if stats.Outstanding > subscriptions.DefaultOutstanding || stats.Parked > subscriptions.DefaultOutstanding/2 {
+		t.Errorf("more is kept than the bound: %+v", stats)
+	}
+	x.ack(blocked...)
+	start, count := time.Now(), 0
+	for count < 100_000 {
+		ds := x.lease(100)
+		for i, d := range ds {
+			if d.Message.OrderingKey == "a" && i > 0 && d.Message.ID.Compare(ds[i-1].Message.ID) <= 0 {
+				t.Fatalf("%s came after %s", d.Message.ID, ds[i-1].Message.ID)
+			}
+		}
+		count += len(ds)
+		x.ack(ds...)
+	}
+	t.Logf("one key: %.0f messages a second", float64(count)/time.Since(start).Seconds())
+}
+
+// untilCold leases until a message of the other key comes.
+func (x *sub) untilCold() time.Duration {
+	start := time.Now()
+	for {
+		for _, d := range x.lease(100) {
+			if d.Message.OrderingKey == "b" {
+				x.ack(d)
+				return time.Since(start)
+			}
+		}
+	}
+}
