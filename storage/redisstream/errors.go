@@ -15,6 +15,10 @@ import (
 // drain something.
 const retryWhenFull = 5 * time.Second
 
+// retryWhenAway is what a caller is told to wait when Redis cannot be reached: about as long as one that died needs to be
+// back.
+const retryWhenAway = time.Second
+
 // passing are the first words of error replies that say that Redis cannot serve now, though it may soon. They are part of
 // its protocol, as status codes are of HTTP.
 var passing = []string{
@@ -49,5 +53,7 @@ func failed(ctx context.Context, what string, err error) error {
 }
 
 func unavailable(what string, err error) error {
-	return subscriptions.WrapError(fmt.Errorf("redisstream: %s: %w", what, err), subscriptions.Unavailable, "the store cannot be reached")
+	away := subscriptions.WrapError(fmt.Errorf("redisstream: %s: %w", what, err), subscriptions.Unavailable, "the store cannot be reached")
+	away.RetryAfter = retryWhenAway
+	return away
 }

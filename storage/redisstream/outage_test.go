@@ -158,7 +158,8 @@ func TestOutageIsQuiet(t *testing.T) {
 			"list":    second(s.ListTopics(t.Context(), "p", "", 10)),
 			"beat":    second(s.Beat(t.Context(), "server", time.Second, "")),
 		} {
-			if subscriptions.CodeOf(err) != subscriptions.Unavailable {
+			var e *subscriptions.Error
+			if !errors.As(err, &e) || e.Code != subscriptions.Unavailable || e.RetryAfter <= 0 {
 				t.Fatalf("%s gives %v", what, err)
 			}
 		}
