@@ -20,7 +20,7 @@ import (
 
 // The generated code decodes through one codec for the whole process. It is set before main, the only moment when no request
 // can be under way.
-func init() { runtime.SetJSONCodec(wire.Codec{}) }
+func init() { runtime.SetJSONCodec(wire.Codec{Shortcut: readPublish}) }
 
 // Backend is what the interface is in front of: *subscriptions.Service.
 type Backend interface {

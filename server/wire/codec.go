@@ -14,13 +14,22 @@ import (
 )
 
 // Codec is for runtime.SetJSONCodec: it reads and writes the generated messages.
-type Codec struct{}
+type Codec struct {
+	// Shortcut is asked first, if it is set. It reads a body into v as Unmarshal would, or returns false and leaves v alone.
+	// Like Unmarshal it keeps nothing of the body.
+	Shortcut func(body []byte, v any) bool
+}
 
 // Marshal is Marshal.
 func (Codec) Marshal(v any) ([]byte, error) { return Marshal(v) }
 
 // Unmarshal is Unmarshal.
-func (Codec) Unmarshal(data []byte, v any) error { return Unmarshal(data, v) }
+func (c Codec) Unmarshal(data []byte, v any) error {
+	if c.Shortcut != nil && c.Shortcut(data, v) {
+		return nil
+	}
+	return Unmarshal(data, v)
+}
 
 // MarshalWrite writes v to w.
 func (Codec) MarshalWrite(w io.Writer, v any) error {
@@ -33,13 +42,13 @@ func (Codec) MarshalWrite(w io.Writer, v any) error {
 }
 
 // UnmarshalRead reads all of r into v. Errors of r, such as *http.MaxBytesError, come back as they are.
-func (Codec) UnmarshalRead(r io.Reader, v any) error {
+func (c Codec) UnmarshalRead(r io.Reader, v any) error {
 	buffer := takeBuffer()
 	defer giveBack(buffer)
 	if _, err := buffer.ReadFrom(r); err != nil {
 		return err
 	}
-	return Unmarshal(buffer.Bytes(), v)
+	return c.Unmarshal(buffer.Bytes(), v)
 }
 
 // keptBuffer is the size up to which a buffer is kept for the next body.
@@ -132,9 +141,14 @@ func appendMessage(b []byte, v any) ([]byte, error) {
 
 // WriteJSON answers a request with a message.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	return WriteBody(w, status, func(b []byte) ([]byte, error) { return appendMessage(b, v) })
+}
+
+// WriteBody answers a request with the JSON that body appends to what it is given.
+func WriteBody(w http.ResponseWriter, status int, body func([]byte) ([]byte, error)) error {
 	buffer := takeBuffer()
 	defer giveBack(buffer)
-	b, err := appendMessage(buffer.AvailableBuffer(), v)
+	b, err := body(buffer.AvailableBuffer())
 	if err != nil {
 		return err
 	}
