@@ -33,24 +33,6 @@ func messagesOf(in []api.PubsubMessage) []subscriptions.Message {
 	return out
 }
 
-func apiReceived(got []subscriptions.Received) []api.ReceivedMessage {
-	out := make([]api.ReceivedMessage, len(got))
-	for i, r := range got {
-		out[i] = api.ReceivedMessage{
-			AckID:           r.AckID,
-			DeliveryAttempt: wire.Int32(r.Attempt),
-			Message: &api.PubsubMessage{
-				Data:        r.Message.Data,
-				Attributes:  r.Message.Attributes,
-				MessageID:   r.Message.ID.String(),
-				PublishTime: wire.NewTimestamp(r.Message.PublishTime()),
-				OrderingKey: r.Message.OrderingKey,
-			},
-		}
-	}
-	return out
-}
-
 // agree refuses a name in a body that is not the one in the path.
 func agree(inBody string, inPath fmt.Stringer) error {
 	if inBody != "" && inBody != inPath.String() {

@@ -2,12 +2,9 @@ package server
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"time"
 
 	"postrider/server/api"
-	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
@@ -29,11 +26,7 @@ type Messages interface {
 // Publish stores messages.
 func (h *handler) Publish(ctx context.Context, r api.PublishRequestObject) (api.PublishResponseObject, error) {
 	ids, err := h.backend.Publish(ctx, topicName(r.Project, r.Topic), messagesOf(r.Body.Messages))
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = id.String()
-	}
-	return api.Publish200JSONResponse{MessageIDs: out}, err
+	return publishAnswer(ids), err
 }
 
 // Pull hands out messages. net/http ends ctx when the client closes its connection; from then on nothing is leased for it.
@@ -44,7 +37,7 @@ func (h *handler) Pull(ctx context.Context, r api.PullRequestObject) (api.PullRe
 		return api.Pull200JSONResponse{}, err
 	}
 	return pullAnswer{
-		body: api.Pull200JSONResponse{ReceivedMessages: apiReceived(got)},
+		received: got,
 		unwritten: func() error {
 			ids := make([]string, len(got))
 			for i, m := range got {
@@ -53,25 +46,6 @@ func (h *handler) Pull(ctx context.Context, r api.PullRequestObject) (api.PullRe
 			return h.backend.Release(context.WithoutCancel(ctx), name, ids)
 		},
 	}, nil
-}
-
-// pullAnswer is an answer whose messages go back when it cannot be written: its reader has gone and got no whole answer.
-type pullAnswer struct {
-	body      api.Pull200JSONResponse
-	unwritten func() error
-}
-
-// VisitPullResponse writes the answer.
-func (a pullAnswer) VisitPullResponse(w http.ResponseWriter) error {
-	err := wire.WriteJSON(w, http.StatusOK, a.body)
-	if err == nil {
-		// A short answer lies in a buffer until it is flushed.
-		err = http.NewResponseController(w).Flush()
-	}
-	if err == nil || errors.Is(err, http.ErrNotSupported) {
-		return nil
-	}
-	return errors.Join(err, a.unwritten())
 }
 
 // Acknowledge settles messages for good.

@@ -78,8 +78,15 @@ func (id MessageID) Compare(other MessageID) int {
 	return cmp.Or(cmp.Compare(id.Milli, other.Milli), cmp.Compare(id.Seq, other.Seq))
 }
 
+// AppendText appends what String returns.
+func (id MessageID) AppendText(b []byte) ([]byte, error) {
+	b = append(strconv.AppendInt(b, id.Milli, 10), '-')
+	return strconv.AppendInt(b, id.Seq, 10), nil
+}
+
 func (id MessageID) String() string {
-	return strconv.FormatInt(id.Milli, 10) + "-" + strconv.FormatInt(id.Seq, 10)
+	b, _ := id.AppendText(make([]byte, 0, 40)) // on the stack: two numbers of 19 digits fit
+	return string(b)
 }
 
 // ParseMessageID reads what String wrote. It fails with INVALID_ARGUMENT.
