@@ -43,11 +43,11 @@ func serverFlags(c *Config) *pflag.FlagSet {
 	f.BoolVar(&c.AllowUnauthenticated, "allow-unauthenticated", false,
 		"listen beyond loopback although no request is authenticated: true or false")
 	f.StringSliceVar(&c.AllowedHosts, "allowed-host", nil,
-		"`NAMES` by which clients may address the server beside localhost and IP addresses, separated by commas; * is any")
+		"`NAMES` by which REST clients may address the server beside localhost and IP addresses, separated by commas; * is any")
 	f.StringVar(&c.RedisURL, "redis-url", "",
 		"`URL` of Redis 7 or later, or Valkey; without it or --data-dir messages are kept in memory")
 	f.StringVar(&c.DataDir, "data-dir", "",
-		"`DIR` in which a private Redis keeps messages, run by this server; it takes redis-server 7 or later on PATH")
+		"`DIR` in which a private Redis keeps messages, run by this server; it takes redis-server 7 or later, or valkey-server, on PATH")
 	f.Var((*size)(&c.MaxMemory), "max-memory",
 		"most `SIZE` of the private Redis, such as 512mb or 4gb; by default half of the machine's or the container's memory")
 	c.Fsync = private.FsyncAlways

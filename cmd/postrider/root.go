@@ -9,7 +9,7 @@ func newRoot(p process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "postrider",
 		Short: "Google Cloud Pub/Sub to host yourself, on Redis",
-		Long: `Postrider speaks Google Cloud Pub/Sub's own API, keeps messages in Redis and pushes them to HTTP endpoints.
+		Long: `Postrider speaks Google Cloud Pub/Sub's own APIs, REST and gRPC, keeps messages in Redis and pushes them to HTTP endpoints.
 
 "postrider serve" is the server and "postrider demo" shows it at work. The other commands talk to a running server.`,
 		SilenceUsage:  true,

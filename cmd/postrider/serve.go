@@ -12,7 +12,7 @@ func newServe(p process) *cobra.Command {
 	flags := serverFlags(&config)
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the server", GroupID: groupServer, Args: noArgs,
-		Long: `Run the server.
+		Long: `Run the server. It answers REST and gRPC on one port.
 
 Every flag can also be given in the environment, as POSTRIDER_ and its name in capitals with underscores, or in the file of
 --config, by its name. The command line wins over the environment, and that over the file.

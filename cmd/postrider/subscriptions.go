@@ -89,6 +89,8 @@ func newSubscriptionUpdate(p process) *cobra.Command {
 	var flags subscriptionFlags
 	c := &cobra.Command{
 		Use: "update SUBSCRIPTION", Short: "Change a subscription", Args: nArgs(1, 1),
+		Long: `Change a subscription. What no flag is given for stays as it is: the defaults below are those of a new subscription.
+An empty --push-endpoint makes it a pull subscription.`,
 		Example: `  postrider subscriptions update billing --ack-deadline 60s
   postrider subscriptions update billing --max-retry-delay 5m --clear-dead-letter-policy`,
 	}
