@@ -24,13 +24,14 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 
 		result.Deliveries = a.deliveries
 		room := len(st.messages) < r.Rules.Outstanding
+		news := st.undelivered() > 0 || st.hungry() != 0
 		st.bound = 0
-		if st.undelivered() > 0 && !room {
+		if news && !room {
 			st.bound = r.Rules.Outstanding
 		}
 		result.NextDue = -1
 		at, ok := st.head()
-		result.More = ok && at <= s.now || room && (st.undelivered() > 0 || st.hungry() != 0)
+		result.More = ok && at <= s.now || room && news
 		if ok {
 			result.NextDue = until(s.now, at)
 		}
@@ -212,7 +213,7 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	st.cursor = st.slot.log.end
 }
 
-// skipOld moves the cursor over what outlived the retention.
+// skipOld moves the cursor over what outlived the retention. What keys left in the log is older still and goes, too.
 func (st *state) skipOld(now int64, r subscriptions.Rules) {
 	for _, e := range st.slot.log.after(st.cursor.n) {
 		if !outlived(e.message.ID, now, r) {
@@ -220,5 +221,8 @@ func (st *state) skipOld(now int64, r subscriptions.Rules) {
 		}
 		st.dropped += e.at.n - st.cursor.n
 		st.cursor = e.at
+		left, _, _ := st.left()
+		st.dropped += left
+		clear(st.over)
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 
 	"postrider/subscriptions"
@@ -140,7 +141,7 @@ func (st *state) leave(key uint64, e entry) {
 // hungry is the key whose queue is to be filled first; 0 for none.
 func (st *state) hungry() (key uint64) {
 	for k, o := range st.over {
-		if st.keys[k] == nil && (key == 0 || o.from < st.over[key].from) {
+		if st.keys[k] == nil && (key == 0 || cmp.Or(cmp.Compare(o.from, st.over[key].from), cmp.Compare(k, key)) < 0) {
 			key = k
 		}
 	}

@@ -58,7 +58,7 @@ type state struct {
 	now      int64 // the time of the step
 	max      int   // the last known MaxAttempts
 
-	// bound is where the last lease held back new messages since so many were outstanding; 0 when it did not.
+	// bound is where the last lease held back messages that were not outstanding since so many were; 0 when it did not.
 	bound int
 	// urgent means that somebody should look at once: a message became dead in this step, or a queue can be filled again.
 	urgent bool

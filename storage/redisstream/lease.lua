@@ -263,7 +263,8 @@ if want > 0 and state.n < last.n and looked < BYTES_MAX then
     after, lease_after = math.min(after or until_, until_), math.min(lease_after or until_, until_)
   end
 end
-local held_back = room <= 0 and state.n < last.n and bound or 0
+local news = state.n < last.n or any_hungry()
+local held_back = room <= 0 and news and bound or 0
 if held_back ~= state.bound then
   set('bound', held_back)
 end
@@ -278,7 +279,7 @@ save_overflows()
 save()
 
 announce_due(before, after, urgent, lease_before, lease_after)
-local more = after and after <= now or room > 0 and (state.n < last.n or any_hungry())
+local more = after and after <= now or room > 0 and news
 local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do

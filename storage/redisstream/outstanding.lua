@@ -1,24 +1,30 @@
 -- Taking messages out of the outstanding state, and what follows from that.
 
--- forget removes members from all that is kept about outstanding messages.
+-- forget removes members from all that is kept about outstanding messages, as many at once as unpack can pass.
 local function forget(members)
-  if #members > 0 then
-    redis.call('ZREM', OUT, unpack(members))
-    redis.call('HDEL', DELIVERIES, unpack(members))
-    if redis.call('ZREM', LEASED, unpack(members)) < #members then
-      redis.call('ZREM', WAITING, unpack(members))
-      redis.call('ZREM', DEAD, unpack(members))
+  for i = 1, #members, 1000 do
+    local last = math.min(i + 999, #members)
+    redis.call('ZREM', OUT, unpack(members, i, last))
+    redis.call('HDEL', DELIVERIES, unpack(members, i, last))
+    if redis.call('ZREM', LEASED, unpack(members, i, last)) < last - i + 1 then
+      redis.call('ZREM', WAITING, unpack(members, i, last))
+      redis.call('ZREM', DEAD, unpack(members, i, last))
     end
   end
 end
 
--- popped are the members that went with another (order.lua), to be forgotten together.
+-- popped are the members that went with another (order.lua), to be forgotten together: a whole run with each head.
 local popped = {}
+
+local function forget_popped()
+  forget(popped)
+  popped = {}
+end
 
 -- settle_floor records what the subscription no longer needs, and trims the log if that was what held it. To be called
 -- once, after everything else but save.
 local function settle_floor()
-  forget(popped)
+  forget_popped()
   local oldest = head_of(OUT)
   if not oldest and state.bytes ~= 0 then
     set('bytes', 0) -- a vanished message took its size with it: here the sum is right again

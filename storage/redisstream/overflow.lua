@@ -57,6 +57,17 @@ local function save_overflows()
   end
 end
 
+-- drop_overflows drops all that was left in the log.
+local function drop_overflows()
+  if state.over > 0 then
+    count('dropped', state.over)
+    set('over', 0)
+    set('overbytes', 0)
+    redis.call('UNLINK', OVERFLOW, OVERFLOWED, HUNGRY)
+    overflows = {}
+  end
+end
+
 -- is_hungry notes that a key's queue is empty.
 local function is_hungry(key)
   if overflow_of(key) then

@@ -1,5 +1,6 @@
 -- skip_old moves the cursor past what is older than the retention and has not been delivered. How much that is follows
--- from n alone. It tells whether it was anything. last is the n of the last message published.
+-- from n alone. What keys left in the log is older still and goes, too: of what lies behind the cursor a refill could not
+-- tell what was left and what was skipped. It tells whether it was anything. last is the n of the last message published.
 local function skip_old(last)
   if state.n >= last or tonumber(string.match(state.id, '^%d+')) >= cutoff then
     return false
@@ -14,5 +15,6 @@ local function skip_old(last)
   set('id', entry[1])
   set('n', n)
   set('sum', sum_of(entry))
+  drop_overflows()
   return true
 end

@@ -51,6 +51,7 @@ local function drop_old()
     end
   end
   forget(gone)
+  forget_popped()
 end
 
 -- take_dead takes what is dead and not held, and revives what the rules no longer call dead.

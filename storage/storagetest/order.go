@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,8 +34,25 @@ var ordering = []check{
 	{"what overflowed is needed in the log", orderOverflowTrim},
 	{"what overflowed and is too old", orderOverflowOld},
 	{"a key that overflows again", orderOverflowAgain},
+	{"what overflowed and what was skipped behind it", orderOverflowSkipped},
+	{"what comes behind what overflowed and was skipped", orderOverflowSkippedThenNew},
+	{"what overflowed and the retention is raised", orderOverflowKept},
+	{"what overflowed and the clock goes back", orderOverflowClock},
+	{"some of what overflowed vanished", orderOverflowVanished},
+	{"all of what overflowed vanished", orderOverflowVanishedAll},
+	{"what overflowed goes with the subscription", orderOverflowDrop},
+	{"many keys that overflow", orderOverflowMany},
+	{"a key that overflowed, with a dead head", orderOverflowDead},
+	{"a key that overflowed, with a head found dead", orderOverflowReview},
+	{"a key that overflowed, and a lower bound", orderOverflowBound},
+	{"bounds of one and two", orderOverflowSmall},
+	{"a key that overflowed, and more than one step behind it", orderOverflowFar},
+	{"acks behind an old head free their places", orderOldAcked},
+	{"parked messages and another number of attempts", orderAttemptsChange},
+	{"many acked behind many heads", orderAckedMany},
 	{"waiters hear of a freed key", orderWake},
 	{"waiters hear of a key to be filled again", orderWakeHungry},
+	{"waiters hear of room for a key to be filled again", orderWakeRoom},
 }
 
 // ordered opens a topic with a subscription that keeps order.
@@ -292,64 +310,6 @@ func orderBound(r *rig) {
 	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 1, Outstanding: 6, Parked: 2, Bytes: 17})
 }
 
-func orderOverflow(r *rig) {
-	t, s := r.ordered()
-	s.rules.Outstanding = 4
-	t.send("a0", "a1", "a2", "a3", "a4", "b0", "a5")
-	ds := s.leasesRun(1, "a0", "b0")
-	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 3, Outstanding: 4, Parked: 2, Bytes: 21})
-	s.ack(ds...)
-	for _, next := range []string{"a1", "a2"} {
-		s.ack(s.leasesRun(1, next)...)
-	}
-	t.send("a6", "b1")
-	for _, next := range []string{"a3 b1", "a4", "a5", "a6"} {
-		s.ack(s.leasesRun(1, strings.Fields(next)...)...)
-	}
-	same(r, "stats", s.stats(), subscriptions.Stats{Acked: 9})
-	t.holds(0)
-}
-
-func orderOverflowTrim(r *rig) {
-	t, s := r.ordered()
-	s.rules.Outstanding = 4
-	ids := t.send("a0", "a1", "a2", "a3", "b0")
-	r.Clock.Advance(time.Minute)
-	s.ack(s.leasesRun(1, "a0", "b0")...)
-	s.ack(s.leasesRun(2, "a1", "a2")...)
-	t.trim()
-	same(r, "stats", s.stats(), subscriptions.Stats{Undelivered: 1, Bytes: 3, OldestAge: time.Minute, Acked: 4})
-	same(r, "id", s.leasesRun(1, "a3")[0].Message.ID, ids[3])
-}
-
-func orderOverflowOld(r *rig) {
-	t, s := r.ordered()
-	s.rules.Outstanding, s.rules.Retention = 4, time.Hour
-	t.send("a0", "a1", "a2", "a3", "a4")
-	s.leasesRun(1, "a0")
-	r.Clock.Advance(2 * time.Hour)
-	for s.sweep(10).More {
-	}
-	same(r, "stats", s.stats(), subscriptions.Stats{Dropped: 5})
-	t.send("a5")
-	s.leasesRun(1, "a5")
-}
-
-func orderOverflowAgain(r *rig) {
-	t, s := r.ordered()
-	s.rules.Outstanding = 2
-	var want []string
-	for i := range 9 {
-		want = append(want, "a"+string(rune('0'+i)))
-	}
-	t.send(want...)
-	for _, next := range want {
-		s.nack(s.leasesRun(1, next)...)
-		s.ack(s.leasesRun(1, next)...)
-	}
-	same(r, "stats", s.stats(), subscriptions.Stats{Acked: 9, Nacked: 9})
-}
-
 func orderWake(r *rig) {
 	t, s := r.ordered()
 	t.send("a0", "a1")
@@ -360,14 +320,62 @@ func orderWake(r *rig) {
 	w.brought(subscriptions.Wake{Kind: subscriptions.Due, Subscription: s.ref.Subscription})
 }
 
-func orderWakeHungry(r *rig) {
+func orderOldAcked(r *rig) {
 	t, s := r.ordered()
-	s.rules.Outstanding = 2
+	s.rules.Outstanding, s.rules.Retention = 3, time.Hour
+	t.send("a0")
+	r.Clock.Advance(30 * time.Minute)
+	t.send("a1", "a2")
+	q := s.request(100)
+	q.Deadline = 2 * time.Hour
+	s.ack(s.leaseWith(q).Deliveries[1:]...)
+	same(r, "stats", s.stats().Outstanding, 3)
+	r.Clock.Advance(31 * time.Minute)
+	s.sweep(10) // drops a0, and what was acked behind it goes
+	same(r, "stats", s.stats(), subscriptions.Stats{Acked: 2, Dropped: 1})
+	t.holds(0)
+}
+
+func orderAttemptsChange(r *rig) {
+	t, s := r.ordered()
 	t.send("a0", "a1", "a2")
-	s.ack(s.leasesRun(1, "a0")...)
-	ds := s.leasesRun(1, "a1")
-	w := r.watch(t.ref.UID)
-	s.ack(ds...)
-	w.brought(subscriptions.Wake{Kind: subscriptions.Due, Subscription: s.ref.Subscription})
-	s.leasesRun(1, "a2")
+	ds := s.leasesRun(100, "a0", "a1", "a2")
+	s.nack(ds[1]) // parked after one attempt
+	s.rules.MaxAttempts = 1
+	s.ack(ds[0])
+	s.leasesRun(100) // tells of one attempt, which makes a1 dead
+	dead := s.sweep(10).Dead
+	same(r, "dead", data(dead), []string{"a1"})
+	s.rules.MaxAttempts = 0
+	r.Clock.Advance(hold)
+	same(r, "dead", data(s.sweep(10).Dead), []string{})
+	again := s.leasesRun(100, "a1", "a2")
+	same(r, "attempts", []int{again[0].Attempt, again[1].Attempt}, []int{2, 1})
+	s.settle(dead...) // moved all the same
+	s.ack(again...)
+	same(r, "stats", s.stats(), subscriptions.Stats{Acked: 2, Nacked: 1, DeadLettered: 1})
+}
+
+// More goes in one call than Lua can pass at once.
+func orderAckedMany(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 100_000
+	const keys, run = 100, 100
+	var heads, followers []subscriptions.Delivery
+	for k := range keys {
+		msgs := make([]subscriptions.Message, run)
+		for i := range msgs {
+			msgs[i] = subscriptions.Message{Data: []byte{byte(i)}, OrderingKey: strconv.Itoa(k)}
+		}
+		t.publishAll(msgs...)
+		ds := s.lease(run)
+		same(r, "leased", len(ds), run)
+		heads, followers = append(heads, ds[0]), append(followers, ds[1:]...)
+	}
+	s.ack(followers...)
+	same(r, "outstanding", s.stats().Outstanding, keys*run)
+	s.ack(heads...)
+	same(r, "stats", s.stats(), subscriptions.Stats{Acked: keys * run})
+	t.trim()
+	t.holds(0)
 }
