@@ -38,6 +38,7 @@ bench: build ## measure a server beside what this machine can do, in one table (
 
 bench-go: ## run the Go benchmarks of single parts
 	go test -run '^$$' -bench . -benchmem ./...
+	go -C server/conformance test -run '^$$' -bench . -benchtime 2000x .
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	scripts/fuzz

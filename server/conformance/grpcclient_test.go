@@ -25,7 +25,7 @@ import (
 
 // grpcClient is Google's gRPC client, pointed at a server of ours.
 type grpcClient struct {
-	*testing.T
+	testing.TB
 	ctx context.Context
 	*pubsub.Client
 }
@@ -58,14 +58,14 @@ func redisStore(t *testing.T) subscriptions.Store {
 	return store
 }
 
-func newGRPC(t *testing.T, store subscriptions.Store) grpcClient {
+func newGRPC(t testing.TB, store subscriptions.Store) grpcClient {
 	t.Helper()
 	return connectGRPC(t, serveGRPC(t, store))
 }
 
 // connectGRPC makes a client do what PUBSUB_EMULATOR_HOST makes it do, without a variable that all tests of the process would
 // share.
-func connectGRPC(t *testing.T, addr string) grpcClient {
+func connectGRPC(t testing.TB, addr string) grpcClient {
 	t.Helper()
 	client, err := pubsub.NewClient(t.Context(), "p", option.WithEndpoint(addr), option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())), option.WithTelemetryDisabled())
@@ -81,14 +81,14 @@ func connectGRPC(t *testing.T, addr string) grpcClient {
 }
 
 // serveGRPC serves a store until the test ends.
-func serveGRPC(t *testing.T, store subscriptions.Store) (addr string) {
+func serveGRPC(t testing.TB, store subscriptions.Store) (addr string) {
 	t.Helper()
 	addr, _ = startGRPC(t, store, "127.0.0.1:0")
 	return addr
 }
 
 // startGRPC serves a store until stop, or the test's end.
-func startGRPC(t *testing.T, store subscriptions.Store, listen string) (addr string, stop func()) {
+func startGRPC(t testing.TB, store subscriptions.Store, listen string) (addr string, stop func()) {
 	t.Helper()
 	service := subscriptions.NewService(store, subscriptions.Options{})
 	over := grpcapi.New(service, grpcapi.Options{})
