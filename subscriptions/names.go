@@ -65,7 +65,7 @@ func (n SubscriptionName) Validate() error {
 // ValidateProject fails with INVALID_ARGUMENT unless s can be a project's id.
 func ValidateProject(s string) error {
 	if !projectID.MatchString(s) {
-		return Errorf(InvalidArgument, "project: %q is not a project id: it must be 1 to 128 letters, digits and any of .:-_, starting and ending with a letter or digit", s)
+		return Errorf(InvalidArgument, "project: %q is not a project id: it must be 1 to 128 letters, digits and any of .:-_, starting and ending with a letter or digit", clip(s, 64))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func validateParts(project, what, id string) error {
 		return err
 	}
 	if !resourceID.MatchString(id) || strings.HasPrefix(id, "goog") {
-		return Errorf(InvalidArgument, "%s: the id %q %s", what, id, idRule)
+		return Errorf(InvalidArgument, "%s: the id %q %s", what, clip(id, 64), idRule)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func validateParts(project, what, id string) error {
 func parseName(field, s, collection string) (project, id string, err error) {
 	parts := strings.Split(s, "/")
 	if len(parts) != 4 || parts[0] != "projects" || parts[2] != collection {
-		return "", "", Errorf(InvalidArgument, "%s: %q is not of the form projects/PROJECT/%s/ID", field, s, collection)
+		return "", "", Errorf(InvalidArgument, "%s: %q is not of the form projects/PROJECT/%s/ID", field, clip(s, 128), collection)
 	}
 	if err := validateParts(parts[1], field, parts[3]); err != nil {
 		return "", "", err

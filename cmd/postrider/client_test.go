@@ -86,10 +86,10 @@ func TestSubscriptionCommands(t *testing.T) {
 	}{
 		{"create billing --topic orders --push-endpoint http://127.0.0.1:1/p --ack-deadline 20s --message-retention-duration 1d " +
 			"--expiration-period never --min-retry-delay 1s --max-retry-delay 1m --dead-letter-topic orders-dead " +
-			"--max-delivery-attempts 7 --label a=b", []string{
+			"--max-delivery-attempts 7 --label a=b --enable-message-ordering", []string{
 			"topic projects/demo/topics/orders", "delivery push to http://127.0.0.1:1/p", "ack deadline 20s", "retention 1d",
 			"expires never", "retry after 1s to 1m", "dead letters to projects/demo/topics/orders-dead after 7 attempts",
-			"labels a=b", "state ACTIVE"}},
+			"labels a=b", "order by ordering key", "state ACTIVE"}},
 		{"update billing --max-retry-delay 10m", []string{"retry after 1s to 10m"}},
 		{"update billing --min-retry-delay 2s", []string{"retry after 2s to 10m"}},
 		{"update billing --max-delivery-attempts 9", []string{"orders-dead after 9 attempts"}},

@@ -24,6 +24,7 @@ type subscriptionFlags struct {
 	deadLetter  string
 	attempts    int32
 	labels      pairs
+	ordered     bool
 }
 
 func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
@@ -37,6 +38,11 @@ func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	set.StringVar(&f.deadLetter, "dead-letter-topic", "", "`TOPIC` that takes messages which failed too often")
 	set.Int32Var(&f.attempts, "max-delivery-attempts", 0, "`NUMBER` of deliveries before that, 5 to 100 (default 5)")
 	set.Var(&f.labels, "label", "`KEY=VALUE` of a label; may be repeated; all labels together")
+}
+
+// bindFixed adds the flags of what cannot be changed later.
+func (f *subscriptionFlags) bindFixed() {
+	f.set.BoolVar(&f.ordered, "enable-message-ordering", false, "deliver the messages of an ordering key in the order of publication")
 }
 
 // bindClear adds the flags that an update can take fields away with.
@@ -82,7 +88,11 @@ func (f *subscriptionFlags) mask() wire.FieldMask {
 
 // subscription is what the flags say.
 func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
-	sub := api.Subscription{AckDeadlineSeconds: wire.Int32(time.Duration(f.ackDeadline) / time.Second), Labels: f.labels}
+	sub := api.Subscription{
+		AckDeadlineSeconds:    wire.Int32(time.Duration(f.ackDeadline) / time.Second),
+		Labels:                f.labels,
+		EnableMessageOrdering: f.ordered,
+	}
 	if time.Duration(f.ackDeadline)%time.Second != 0 {
 		return sub, usagef("--ack-deadline: %v is not a whole number of seconds", time.Duration(f.ackDeadline))
 	}

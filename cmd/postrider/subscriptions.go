@@ -41,6 +41,7 @@ func newSubscriptionCreate(p process) *cobra.Command {
 	c.Flags().StringVar(&topic, "topic", "", "`TOPIC` to subscribe to (required)")
 	_ = c.MarkFlagRequired("topic") // fails only for a flag that does not exist
 	flags.bind(c.Flags())
+	flags.bindFixed()
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
 		target, err := s.topic(topic)
 		if err != nil {

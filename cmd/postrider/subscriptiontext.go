@@ -15,7 +15,7 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 	}
 	return s.print.result(sub, func() error {
 		return s.print.fields(
-			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub),
+			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "order", orderText(sub),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
 			"retention", durationText(sub.MessageRetentionDuration), "expires", expirationText(sub.ExpirationPolicy),
 			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
@@ -31,6 +31,13 @@ func deliveryText(sub api.Subscription) string {
 		return "push to " + sub.PushConfig.PushEndpoint
 	}
 	return "pull"
+}
+
+func orderText(sub api.Subscription) string {
+	if sub.EnableMessageOrdering {
+		return "by ordering key"
+	}
+	return ""
 }
 
 func durationText(d *wire.Duration) string {
