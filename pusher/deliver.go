@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,9 @@ const (
 	maxDiscard  = 64 << 10
 	discardTime = time.Second
 )
+
+// errHungUpAgain is the end of the patience with closed connections.
+var errHungUpAgain = errors.New("the endpoint closed the connection without an answer, twice")
 
 // target is an endpoint, ready to be POSTed to.
 type target struct {
@@ -58,7 +62,16 @@ func newTarget(endpoint, userAgent string) *target {
 // request makes a POST. Header and URL are shared by all requests; a transport
 // does not write to either.
 func (t *target) request(ctx context.Context, body []byte) *http.Request {
-	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	// net/http opens the body again for each kept connection on which the request
+	// came to nothing. An endpoint that always hangs up would get the message as
+	// often as there are connections to its host, so there is one repetition.
+	opened := 0
+	open := func() (io.ReadCloser, error) {
+		if opened++; opened > 2 {
+			return nil, &exchangeError{reason: hungUp, err: errHungUpAgain}
+		}
+		return io.NopCloser(bytes.NewReader(body)), nil
+	}
 	reader, _ := open()
 	r := &http.Request{
 		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: t.header,

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -247,6 +248,40 @@ func TestAClosedConnectionIsNoRefusal(t *testing.T) {
 		deliver(t.Context(), transport, newTarget(url, "test"), []byte("{}"), time.Now().Add(5*time.Second), func(a answer) {
 			wantAnswer(t, a, 204, accepted)
 		})
+	}
+}
+
+// One that does so always has the message twice an attempt, however many
+// connections to its host are kept.
+func TestConnectionsThatCloseAreTriedTwice(t *testing.T) {
+	const kept = 6
+	var all sync.WaitGroup
+	all.Add(kept)
+	var tries atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/good" {
+			all.Done()
+			all.Wait() // so that each has a connection of its own
+			return
+		}
+		tries.Add(1)
+		panic(http.ErrAbortHandler)
+	})
+	transport := NewTransport(TransportOptions{})
+	defer transport.CloseIdleConnections()
+	send := func(path string, status int, want reason) {
+		deliver(t.Context(), transport, newTarget(s.URL+path, "test"), []byte("{}"), time.Now().Add(5*time.Second), func(a answer) {
+			wantAnswer(t, a, status, want)
+		})
+	}
+	var posts sync.WaitGroup
+	for range kept {
+		posts.Go(func() { send("/good", 200, accepted) })
+	}
+	posts.Wait()
+	send("/bad", 0, hungUp)
+	if n := tries.Load(); n > 2 {
+		t.Errorf("one attempt was POSTed %d times", n)
 	}
 }
 
