@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -185,11 +186,20 @@ func (s *Subscription) validatePush() error {
 		return nil
 	}
 	u, err := url.Parse(s.Push.Endpoint)
-	if err != nil || len(s.Push.Endpoint) > maxEndpointBytes || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.Fragment != "" || u.Opaque != "" {
+	if err != nil || len(s.Push.Endpoint) > maxEndpointBytes || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.Fragment != "" || u.Opaque != "" || !legalPort(u) {
 		// The URL itself may hold a token, so it is not repeated here.
-		return Errorf(InvalidArgument, "pushConfig.pushEndpoint: must be an absolute http or https URL without a fragment, such as https://example.com/push, of at most %d bytes", maxEndpointBytes)
+		return Errorf(InvalidArgument, "pushConfig.pushEndpoint: must be an absolute http or https URL without a fragment, such as https://example.com/push, of at most %d bytes, with a port, if any, of 1 to 65535", maxEndpointBytes)
 	}
 	return nil
+}
+
+// legalPort tells whether a port that the URL names can be dialled; package url takes any digits.
+func legalPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return true
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && port > 0
 }
 
 func firstError(errs ...error) error {
