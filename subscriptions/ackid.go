@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+	"strings"
 )
 
 // An ack id says which delivery of which message of which subscription it
@@ -18,8 +19,9 @@ import (
 const ackIDVersion = 1
 
 var (
-	ackIDEncoding = base64.RawURLEncoding.Strict()
-	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
+	// opaqueEncoding writes what is opaque to clients: ack ids and page tokens.
+	opaqueEncoding = base64.RawURLEncoding.Strict()
+	castagnoli     = crc32.MakeTable(crc32.Castagnoli)
 )
 
 // encodeAckID makes the ack id of a receipt of the subscription with this UID.
@@ -33,13 +35,22 @@ func encodeAckID(uid string, r Receipt) string {
 	}
 	b = binary.AppendUvarint(b, r.Key)
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return ackIDEncoding.EncodeToString(b)
+	return opaqueEncoding.EncodeToString(b)
+}
+
+// decodeOpaque reads the one spelling that an encoder writes. The package base64
+// passes over line breaks, even where it is strict.
+func decodeOpaque(s string) ([]byte, error) {
+	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
+		return nil, base64.CorruptInputError(i)
+	}
+	return opaqueEncoding.DecodeString(s)
 }
 
 // decodeAckID reads an ack id and the UID of its subscription. ok is false for
 // everything that encodeAckID does not write.
 func decodeAckID(s string) (uid string, r Receipt, ok bool) {
-	b, err := ackIDEncoding.DecodeString(s)
+	b, err := decodeOpaque(s)
 	if err != nil || len(b) < 1+uidBytes+7+4 || b[0] != ackIDVersion {
 		return "", r, false
 	}

@@ -33,10 +33,11 @@ func TestAckIDRoundTrip(t *testing.T) {
 func TestAckIDRefusesEveryChangedCharacter(t *testing.T) {
 	id := encodeAckID(newUID(), Receipt{ID: NewMessageID(1_750_000_000_000, 17, 1234), Number: 1, Size: 256})
 	for i := range id {
-		for _, c := range "AB-_z9=+ é" {
-			changed := id[:i] + string(c) + id[i+1:]
-			if _, _, ok := decodeAckID(changed); ok && changed != id {
-				t.Errorf("accepted with %q at %d", c, i)
+		for _, c := range "AB-_z9=+ é\r\n" {
+			for _, changed := range []string{id[:i] + string(c) + id[i+1:], id[:i] + string(c) + id[i:], id + string(c)} {
+				if _, _, ok := decodeAckID(changed); ok && changed != id {
+					t.Errorf("accepted with %q at %d: %q", c, i, changed)
+				}
 			}
 		}
 	}

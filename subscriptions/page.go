@@ -1,9 +1,6 @@
 package subscriptions
 
-import (
-	"encoding/base64"
-	"strings"
-)
+import "strings"
 
 // Page asks for a part of a list. Size 0 means DefaultPageSize; a larger one
 // than MaxPageSize is cut to it.
@@ -33,7 +30,7 @@ func (p Page) start() (size int, after string, err error) {
 	if p.Token == "" {
 		return size, "", nil
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(p.Token)
+	b, err := decodeOpaque(p.Token)
 	after, ok := strings.CutPrefix(string(b), pageTokenPrefix)
 	if err != nil || !ok || after == "" {
 		return 0, "", Errorf(InvalidArgument, "pageToken: %q is not a token of an earlier answer", clip(p.Token, 64))
@@ -43,7 +40,7 @@ func (p Page) start() (size int, after string, err error) {
 
 // pageToken is the token of the page that starts after this key.
 func pageToken(last string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(pageTokenPrefix + last))
+	return opaqueEncoding.EncodeToString([]byte(pageTokenPrefix + last))
 }
 
 // listed collects a page of active records. fetch lists records of any phase;
