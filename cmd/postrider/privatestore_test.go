@@ -177,7 +177,7 @@ func TestReadinessTellsOfThePrivateRedis(t *testing.T) {
 func stopRedis(t *testing.T, dir string) {
 	t.Helper()
 	redis := redis.NewClient(&redis.Options{Network: "unix", Addr: filepath.Join(dir, "redis/redis.sock"), DisableIdentity: true,
-		MaxRetries: -1, // the connection breaks when it is done; a second try finds nobody
+		MaxRetries:               -1, // the connection breaks when it is done; a second try finds nobody
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	defer redis.Close()
 	if err := redis.Shutdown(t.Context()).Err(); err != nil {
