@@ -103,11 +103,13 @@ func (st *state) release(m *outstanding) {
 	}
 }
 
-// sendBack parks what is leased or acked behind m. These attempts do not count.
+// sendBack parks what is leased or acked behind m. These attempts do not count. The number rises, so that an ack of what was
+// sent back is known from one of what comes again.
 func (st *state) sendBack(m *outstanding) {
 	for _, next := range st.behind(m) {
 		if next.phase == leased || next.phase == acked {
-			next.released++
+			next.number++
+			next.released += 2
 			st.park(next)
 		}
 	}

@@ -28,18 +28,32 @@ func (st *state) held(r subscriptions.Receipt, now int64) *outstanding {
 func (s *Store) Acknowledge(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
 	return s.onState(ref, func(st *state) {
 		st.used = s.now
+		late := map[uint64]bool{}
 		for _, r := range receipts {
 			switch m := st.find(r); {
 			case m == nil:
 			case st.isHead(m):
-				st.acked++
-				st.take(m)
+				if m.counts(r, late) {
+					st.acked++
+					st.take(m)
+				}
 			case m.phase == leased && m.number == r.Number:
 				st.put(m, acked, 0)
 			}
 		}
 		st.slot.trim(s.now)
 	})
+}
+
+// counts tells whether an ack of the head of a queue does, or of what has no key. What was sent back comes again after the one
+// before it, unless that went by a late ack, too: late holds the keys whose head did, while nobody held it.
+func (m *outstanding) counts(r subscriptions.Receipt, late map[uint64]bool) bool {
+	if m.key == 0 || m.phase == leased {
+		delete(late, m.key)
+		return true
+	}
+	late[m.key] = r.Number == m.number || late[m.key] && r.Number == m.number-1
+	return late[m.key]
 }
 
 // Extend implements subscriptions.Leases.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- acknowledge: settles messages for good, whatever their state and delivery. settle_dead does the same for moved ones.
+-- acknowledge: settles messages for good, whatever their state and delivery, but for what an ordering key forbids.
+-- settle_dead does the same for moved ones.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
@@ -28,6 +29,21 @@ if order then
 end
 local gone = {}
 
+local late = {} -- keys whose head went here by a late ack, while nobody held it: it does not come again, nor need what follows
+
+-- counts tells whether an ack of the head of a queue does. What was sent back comes again after the one before it, unless
+-- that went by a late ack, too.
+local function counts(member, number)
+  local key = key_of(member)
+  if ARGV[5] ~= 'acked' or redis.call('ZSCORE', LEASED, member) then
+    late[key] = nil
+    return true
+  end
+  local newest = counts_of({member})[1]
+  late[key] = number == newest or late[key] and number == newest - 1
+  return late[key]
+end
+
 -- settle takes an outstanding message; one that is not the head of its queue goes when those before it have gone, if it is
 -- leased by this very delivery.
 local function settle(member, size, number)
@@ -38,6 +54,9 @@ local function settle(member, size, number)
         redis.call('ZREM', LEASED, member)
         redis.call('HSET', ACKED, member, size)
       end
+      return
+    end
+    if not counts(member, number) then
       return
     end
     leave(member, first)

@@ -157,7 +157,8 @@ local function leave(member, first)
   is_hungry(key)
 end
 
--- send_back parks what is leased or acked behind a member. These attempts do not count.
+-- send_back parks what is leased or acked behind a member. These attempts do not count. The number rises, so that an ack of
+-- what was sent back is known from one of what comes again.
 local function send_back(member)
   local members = behind(member, MESSAGES_MAX) -- more than a run has
   local numbers, released = counts_of(members)
@@ -165,7 +166,7 @@ local function send_back(member)
     if redis.call('ZREM', LEASED, next_) == 0 and redis.call('HDEL', ACKED, next_) == 0 then
       return
     end
-    set_counts(next_, numbers[i], released[i] + 1)
+    set_counts(next_, numbers[i] + 1, released[i] + 2)
     sent[next_] = true
   end
 end

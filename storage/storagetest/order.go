@@ -21,6 +21,8 @@ var ordering = []check{
 	{"acks are provisional until those before", orderProvisional},
 	{"a provisional ack is revoked", orderRevoked},
 	{"a late ack of what comes again means nothing", orderLate},
+	{"late acks of what comes again next mean nothing", orderLateNext},
+	{"late acks of a run that nobody got again", orderLateHead},
 	{"a late and a current ack in one call", orderLateAndCurrent},
 	{"a follower is refused", orderFollower},
 	{"a dead head frees its key when it is moved", orderDead},
@@ -146,7 +148,7 @@ func orderNack(r *rig) {
 	again := s.leasesRun(100, "a0", "a1", "a2")
 	same(r, "attempt of the head", again[0].Attempt, 2)
 	same(r, "attempt of a follower", again[1].Attempt, 1)
-	same(r, "number of a follower", again[1].Number, 2)
+	same(r, "number of a follower", again[1].Number, 3)
 }
 
 func orderExpiry(r *rig) {
@@ -205,6 +207,35 @@ func orderLate(r *rig) {
 	same(r, "stats", s.stats(), subscriptions.Stats{Outstanding: 1, Bytes: 3, Acked: 1, Nacked: 1})
 	s.ack(ds[1]) // the head now: late acks count
 	same(r, "acked", s.stats().Acked, 2)
+}
+
+// Who sees a message for the second time sees all that follow it, too, also when another had acked those.
+func orderLateNext(r *rig) {
+	t, s := r.ordered()
+	t.send("a0", "a1", "a2", "a3")
+	ds := s.leasesRun(100, "a0", "a1", "a2", "a3")
+	s.nack(ds[0])
+	again := s.leasesRun(1, "a0")
+	s.ack(again...)
+	s.ack(ds[1:]...) // a1 is the head, sent back and not leased
+	same(r, "acked", s.stats().Acked, 1)
+	again = s.leasesRun(1, "a1")
+	s.ack(ds[1:]...) // a1 has come again, the others have not
+	same(r, "acked", s.stats().Acked, 2)
+	again = s.leasesRun(100, "a2", "a3")
+	same(r, "attempts", []int{again[0].Attempt, again[1].Attempt}, []int{1, 1})
+}
+
+// Who is only late with a whole run has it acked: none of it has come again.
+func orderLateHead(r *rig) {
+	t, s := r.ordered()
+	s.rules.Retry = fixed(time.Hour)
+	t.send("a0", "a1", "a2", "a3")
+	ds := s.leasesRun(3, "a0", "a1", "a2")
+	s.nack(ds[0])
+	s.ack(ds...)
+	same(r, "stats", s.stats(), subscriptions.Stats{Outstanding: 1, Bytes: 3, Acked: 3, Nacked: 1})
+	s.leasesRun(100, "a3")
 }
 
 func orderLateAndCurrent(r *rig) {
