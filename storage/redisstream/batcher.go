@@ -21,7 +21,7 @@ const publishTimeout = 30 * time.Second
 // batches merges publishes. While a topic's batch is on its way, later requests queue up and then go together; an idle
 // topic's request goes at once, and no goroutine or entry stays behind.
 type batches struct {
-	send func(context.Context, subscriptions.TopicRef, []subscriptions.Message) ([]subscriptions.MessageID, error)
+	send func(context.Context, subscriptions.TopicRef, []*request) ([]subscriptions.MessageID, error)
 
 	mu     sync.Mutex
 	queues map[string]*queue // by the topic's UID, while a batch is on its way
@@ -31,12 +31,15 @@ type batches struct {
 
 type queue struct{ pending []*request }
 
+// request is what one caller publishes, encoded by itself: while a batch is encoded, Redis would have nothing to do.
 type request struct {
-	topic subscriptions.TopicRef
-	msgs  []subscriptions.Message
-	size  int
-	done  chan published // holds one answer
+	topic   subscriptions.TopicRef
+	entries []any
+	size    int
+	done    chan published // holds one answer
 }
+
+func (r *request) count() int { return len(r.entries) / 2 }
 
 type published struct {
 	ids []subscriptions.MessageID
@@ -44,7 +47,7 @@ type published struct {
 }
 
 func newRequest(topic subscriptions.TopicRef, msgs []subscriptions.Message) *request {
-	r := &request{topic: topic, msgs: msgs, done: make(chan published, 1)}
+	r := &request{topic: topic, entries: entries(msgs), done: make(chan published, 1)}
 	for _, m := range msgs {
 		r.size += m.Size()
 	}
@@ -117,7 +120,7 @@ func (b *batches) next(uid string, q *queue) []*request {
 	}
 	n, count, size := 0, 0, 0
 	for _, r := range q.pending {
-		count += len(r.msgs)
+		count += r.count()
 		size += r.size
 		if n > 0 && (r.topic != q.pending[0].topic || count > batchMessages || size > batchBytes) {
 			break
@@ -130,23 +133,17 @@ func (b *batches) next(uid string, q *queue) []*request {
 }
 
 func (b *batches) sendBatch(batch []*request) {
-	msgs := batch[0].msgs
-	if len(batch) > 1 {
-		msgs = nil
-		for _, r := range batch {
-			msgs = append(msgs, r.msgs...)
-		}
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), publishTimeout)
 	defer cancel()
-	ids, err := b.send(ctx, batch[0].topic, msgs)
+	ids, err := b.send(ctx, batch[0].topic, batch)
 	for _, r := range batch {
 		if err != nil {
 			r.done <- published{err: err}
 			continue
 		}
-		r.done <- published{ids: ids[:len(r.msgs):len(r.msgs)]}
-		ids = ids[len(r.msgs):]
+		n := r.count()
+		r.done <- published{ids: ids[:n:n]}
+		ids = ids[n:]
 	}
 }
 

@@ -79,10 +79,12 @@ func (k names) catalog(project string) []string {
 // member is how a message is written in the sorted sets: its id padded, so that text sorts as the log does, and its key, if
 // order is kept.
 func member(id subscriptions.MessageID, key uint64) string {
-	if key == 0 {
-		return fmt.Sprintf("%013d-%016d", id.Milli, id.Seq)
+	b := append(appendPadded(make([]byte, 0, 64), uint64(id.Milli), 10, 13), '-')
+	b = appendPadded(b, uint64(id.Seq), 10, 16)
+	if key != 0 {
+		b = appendPadded(append(b, ':'), key, 16, 16)
 	}
-	return fmt.Sprintf("%013d-%016d:%016x", id.Milli, id.Seq, key)
+	return string(b)
 }
 
 // parseMember reads a member.

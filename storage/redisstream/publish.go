@@ -18,15 +18,16 @@ func (s *Store) Publish(
 	return s.batches.publish(ctx, topic, msgs)
 }
 
-// publishNow appends messages in one step.
-func (s *Store) publishNow(
-	ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message,
-) ([]subscriptions.MessageID, error) {
-	salt := s.salt()
-	args := make([]any, 0, 4+2*len(msgs))
+// publishNow appends the messages of all requests in one step.
+func (s *Store) publishNow(ctx context.Context, topic subscriptions.TopicRef, batch []*request) ([]subscriptions.MessageID, error) {
+	salt, count := s.salt(), 0
+	for _, r := range batch {
+		count += r.count()
+	}
+	args := make([]any, 0, 4+2*count)
 	args = append(args, s.now(), topic.Revision, s.keys.wake(topic.UID), digits(salt))
-	for _, m := range msgs {
-		args = append(args, head(m), encodeMessage(m))
+	for _, r := range batch {
+		args = append(args, r.entries...)
 	}
 	reply, err := s.run(ctx, publishScript, s.keys.topicSlot(topic.UID), args...)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *Store) publishNow(
 	}
 	f := fields{name: "publish", rest: reply}
 	ms, first := f.int(), f.int()
-	ids := make([]subscriptions.MessageID, len(msgs))
+	ids := make([]subscriptions.MessageID, count)
 	for i := range ids {
 		ids[i] = subscriptions.NewMessageID(ms, first+int64(i), salt)
 	}
