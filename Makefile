@@ -6,10 +6,10 @@ export FUZZTIME
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-load generate lint verify bench bench-go fuzz clean
+.PHONY: help build test test-load test-clients generate lint verify bench bench-go fuzz clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/postrider
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
@@ -19,6 +19,9 @@ test: ## run every test under the race detector (scripts/test, which also instal
 
 test-load: ## run the load tests, which measure and take minutes
 	scripts/test-load
+
+test-clients: ## use the server through Google's libraries for Node, Python and Java, those that this machine can run
+	scripts/test-clients
 
 generate: ## write the generated files again
 	scripts/generate
