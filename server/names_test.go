@@ -89,7 +89,7 @@ func TestBadNames(t *testing.T) {
 		"a:b":                    "a:b",
 		"a@b":                    "a@b",
 		"abc%3Apublish":          "abc:publish",
-		strings.Repeat("a", 256): strings.Repeat("a", 256),
+		strings.Repeat("a", 256): strings.Repeat("a", 64) + "…",
 	} {
 		for _, method := range []string{"PUT", "GET", "PATCH", "DELETE"} {
 			raw(t, over, method, "/v1/projects/p/topics/"+written, "{}").invalid("topic", `"`+id+`"`, "3 to 255")
