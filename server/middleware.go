@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -46,6 +47,25 @@ func (h *handler) recovered(next http.Handler) http.Handler {
 				h.fail(w, r, subscriptions.WrapError(cause, subscriptions.Internal, "internal error"))
 			}
 		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// readable refuses what would be misread: a query of which net/url drops the part that it cannot read, so that a broken page
+// token would ask for the first page again, and an encoded body.
+func (h *handler) readable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			h.fail(w, r, subscriptions.WrapError(err, subscriptions.InvalidArgument,
+				"the query cannot be read: parameters are separated by &, and a %% starts two hexadecimal digits"))
+			return
+		}
+		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+			w.Header().Set("Accept-Encoding", "identity")
+			h.fail(w, r, &refusal{http.StatusUnsupportedMediaType, subscriptions.Errorf(subscriptions.InvalidArgument,
+				"a body with the Content-Encoding %q is not supported: send it as it is", clip(encoding))})
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }

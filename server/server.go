@@ -79,7 +79,7 @@ func New(backend Backend, o Options) http.Handler {
 	r.NotFound(h.notFound)
 	r.MethodNotAllowed(h.methodNotAllowed(r))
 	// From the outside in. The last one routes a HEAD as the GET that it is, without the body.
-	r.Use(h.logged, h.recovered, h.knownHost(o.Hosts), h.sameOrigin(), h.boundBody, chimiddleware.GetHead)
+	r.Use(h.logged, h.recovered, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, h.boundBody, chimiddleware.GetHead)
 	h.routeUnserved(r)
 	strict := api.NewStrictHandlerWithOptions(h, []api.StrictMiddlewareFunc{encoded}, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  h.bodyError,
