@@ -24,7 +24,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 
 		result.Deliveries = a.deliveries
 		room := len(st.messages) < r.Rules.Outstanding
-		news := st.undelivered() > 0 || st.hungry() != 0
+		news := st.undelivered() > 0 || len(st.hungry()) > 0
 		st.bound = 0
 		if news && !room {
 			st.bound = r.Rules.Outstanding

@@ -140,50 +140,84 @@ func (st *state) leave(key uint64, e entry) {
 	st.over[key].bytes += e.size
 }
 
-// hungry is the key whose queue is to be filled first; 0 for none.
-func (st *state) hungry() (key uint64) {
-	for k, o := range st.over {
-		if st.keys[k] == nil && (key == 0 || cmp.Or(cmp.Compare(o.from, st.over[key].from), cmp.Compare(k, key)) < 0) {
-			key = k
+// hungry are the keys whose queues are to be filled, the one that is furthest behind first.
+func (st *state) hungry() (keys []uint64) {
+	for k := range st.over {
+		if st.keys[k] == nil {
+			keys = append(keys, k)
 		}
 	}
-	return key
+	slices.SortFunc(keys, func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(st.over[a].from, st.over[b].from), cmp.Compare(a, b))
+	})
+	return keys
 }
 
-// refill fills a queue that is empty from what its key left in the log.
+// refill reads on from where the hungry key that is furthest behind may have left something, and fills the queues of all
+// hungry keys that it meets.
 func (st *state) refill(r subscriptions.Rules) {
-	key := st.hungry()
-	if key == 0 {
+	hungry := st.hungry()
+	if len(hungry) == 0 {
 		return
 	}
-	o := st.over[key]
-	looked, filled := 0, 0
-	for _, e := range st.slot.log.after(o.from - 1) {
-		if e.at.n > st.cursor.n || looked == stepMax || filled == refillMax || len(st.messages) >= r.Outstanding {
+	var at entry // how far all was looked at
+	looked, ended := 0, true
+	filled := map[uint64]int{}
+	full := map[uint64]bool{}
+	for _, e := range st.slot.log.after(st.over[hungry[0]].from - 1) {
+		if e.at.n > st.cursor.n {
+			break
+		}
+		if looked == stepMax || len(st.messages) >= r.Outstanding {
+			ended = false
 			break
 		}
 		looked++
-		o.from, o.milli = e.at.n+1, e.message.ID.Milli
-		if keyOf(e.message, r) != key {
-			continue
-		}
-		o.count--
-		o.bytes -= e.size
-		if outlived(e.message.ID, st.now, r) {
-			st.dropped++
-			continue
-		}
-		m := &outstanding{id: e.message.ID, size: e.size, key: key}
-		st.park(m)
-		if filled++; filled == 1 {
-			st.promote(m)
+		at = e
+		key := keyOf(e.message, r)
+		switch o := st.over[key]; {
+		case o == nil || e.at.n < o.from || !slices.Contains(hungry, key):
+		case filled[key] == refillMax:
+			full[key] = true
+		default:
+			filled[key] += st.takeBack(o, key, e, r)
 		}
 	}
-	ahead := st.slot.log.after(o.from - 1)
-	if end := len(ahead) == 0 || ahead[0].at.n > st.cursor.n; end || o.count == 0 {
-		st.lost += o.count
-		delete(st.over, key)
+	ended = ended && looked < stepMax
+	advanced := 0
+	for _, key := range hungry {
+		o := st.over[key]
+		_, met := filled[key]
+		switch {
+		case met && o.count == 0, ended && !full[key] && (met || advanced < stepMax):
+			st.lost += o.count
+			delete(st.over, key)
+		case looked > 0 && o.from <= at.at.n && !full[key] && (met || advanced < stepMax):
+			o.from, o.milli = at.at.n+1, at.message.ID.Milli
+		default:
+			continue
+		}
+		if !met {
+			advanced++
+		}
 	}
+}
+
+// takeBack puts a message that was left in the log into its key's queue, unless it is too old, and counts those.
+func (st *state) takeBack(o *overflow, key uint64, e entry, r subscriptions.Rules) int {
+	o.count--
+	o.bytes -= e.size
+	o.from, o.milli = e.at.n+1, e.message.ID.Milli
+	if outlived(e.message.ID, st.now, r) {
+		st.dropped++
+		return 0
+	}
+	m := &outstanding{id: e.message.ID, size: e.size, key: key}
+	st.park(m)
+	if len(st.keys[key].items) == 1 {
+		st.promote(m)
+	}
+	return 1
 }
 
 // left is what all keys have left in the log, and the first message of it; 0 for none.

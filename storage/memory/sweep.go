@@ -18,7 +18,7 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 		st.refill(r.Rules)
 		st.slot.trim(s.now)
 
-		result.More = st.hungry() != 0 && len(st.messages) < r.Rules.Outstanding ||
+		result.More = len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
 			st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules)
 		result.NextDue = st.nextSweep(s.now)
 		result.Unused = until(st.used, s.now)

@@ -57,6 +57,17 @@ local function save_overflows()
   end
 end
 
+-- forget_overflow is for a key that has nothing left in the log. What it should have has vanished.
+local function forget_overflow(key)
+  local o = overflow_of(key)
+  count('lost', o.count)
+  spill(key, -o.count, -o.bytes)
+  redis.call('HDEL', OVERFLOW, key)
+  redis.call('ZREM', OVERFLOWED, key)
+  redis.call('ZREM', HUNGRY, key)
+  overflows[key], spilled[key] = false, nil
+end
+
 -- drop_overflows drops all that was left in the log.
 local function drop_overflows()
   if state.over > 0 then

@@ -44,6 +44,7 @@ var ordering = []check{
 	{"all of what overflowed vanished", orderOverflowVanishedAll},
 	{"what overflowed goes with the subscription", orderOverflowDrop},
 	{"many keys that overflow", orderOverflowMany},
+	{"many keys that overflow go on together", orderOverflowTogether},
 	{"a key that overflowed, with a dead head", orderOverflowDead},
 	{"a key that overflowed, with a head found dead", orderOverflowReview},
 	{"a key that overflowed, and a lower bound", orderOverflowBound},

@@ -254,6 +254,39 @@ func orderOverflowMany(r *rig) {
 	t.holds(0)
 }
 
+// With one key after the other, each reads what all others left: here that took thousands of leases.
+func orderOverflowTogether(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 100
+	const keys, each = 300, 6
+	for i := range each {
+		msgs := make([]subscriptions.Message, keys)
+		for k := range msgs {
+			msgs[k] = subscriptions.Message{Data: []byte{byte('0' + i)}, OrderingKey: strconv.Itoa(k)}
+		}
+		t.publishAll(msgs...)
+	}
+	next := map[string]byte{}
+	var held []subscriptions.Delivery
+	leases := 0
+	for total := 0; total < keys*each; leases++ {
+		if leases > 500 {
+			r.Fatalf("after %d leases %d messages came: %+v", leases, total, s.stats())
+		}
+		ds := s.lease(40)
+		for _, d := range ds {
+			same(r, "next of a key", d.Message.Data[0], '0'+next[d.Message.OrderingKey])
+			next[d.Message.OrderingKey]++
+		}
+		total += len(ds)
+		s.ack(held...)
+		held = ds
+	}
+	s.ack(held...)
+	same(r, "stats", s.stats(), subscriptions.Stats{Acked: keys * each})
+	r.Logf("%d leases", leases)
+}
+
 // overflowed leaves the key a with a2, the last of its queue, leased, and a3 in the log.
 func (r *rig) overflowed() (*topic, *sub, []subscriptions.Delivery) {
 	t, s := r.ordered()
