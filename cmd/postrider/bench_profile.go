@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ func newBenchServer(p process) *cobra.Command {
 	}
 	c.Flags().AddFlagSet(serverFlags(&config))
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		defer runtime.KeepAlive(spareHeap(p)) // as "serve" does
 		a, err := newApp(c.Context(), config, newLogger(p.err, config))
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"github.com/spf13/cobra"
 )
@@ -40,6 +41,7 @@ back to be delivered again. A second signal ends it at once.`,
 
 // serve runs a server until ctx ends.
 func serve(ctx context.Context, config Config, p process) error {
+	defer runtime.KeepAlive(spareHeap(p))
 	log := newLogger(p.err, config)
 	a, err := newApp(ctx, config, log)
 	if err != nil {
