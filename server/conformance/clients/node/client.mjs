@@ -66,9 +66,30 @@ async function main() {
   });
   await Promise.all([received, letter]);
 
+  await inOrder();
+
   await billing.delete();
   await assert.rejects(billing.getMetadata(), {code: 5});
   await pubsub.close();
+}
+
+// inOrder sends messages with ordering keys, which come in the order in which they were sent.
+async function inOrder() {
+  const [topic] = await pubsub.createTopic('steps', {});
+  const [ledger] = await topic.createSubscription('ledger', {enableMessageOrdering: true});
+  const publisher = pubsub.topic('steps', {messageOrdering: true});
+  for (let i = 0; i < 20; i++) {
+    for (const orderingKey of ['a', 'b', 'c']) {
+      publisher.publishMessage({data: Buffer.from(`${i}`), orderingKey});
+    }
+  }
+  const came = {a: [], b: [], c: []};
+  await receive(ledger, message => {
+    came[message.orderingKey].push(Number(message.data));
+    message.ack();
+    return Object.values(came).every(list => list.length === 20);
+  });
+  for (const list of Object.values(came)) assert.deepEqual(list, [...Array(20).keys()]);
 }
 
 await Promise.race([main(), after(120_000, undefined, {ref: false}).then(() => assert.fail('it takes too long'))]);

@@ -21,6 +21,31 @@ def refused(kind, call, *args, **kwargs):
     raise AssertionError(f"{call} did not raise {kind}")
 
 
+def in_order():
+    """Sends messages with ordering keys, which come in the order in which they were sent."""
+    topic, ledger = f"{PROJECT}/topics/steps", f"{PROJECT}/subscriptions/ledger"
+    publisher.create_topic(name=topic)
+    subscriber.create_subscription(request={"name": ledger, "topic": topic, "enable_message_ordering": True})
+    ordering = pubsub_v1.PublisherClient(publisher_options=pubsub_v1.types.PublisherOptions(enable_message_ordering=True))
+    for i in range(20):
+        for key in "abc":
+            ordering.publish(topic, str(i).encode(), ordering_key=key)
+    came, done = {"a": [], "b": [], "c": []}, threading.Event()
+
+    def receive(message):
+        came[message.ordering_key].append(int(message.data))
+        message.ack()
+        if all(len(numbers) == 20 for numbers in came.values()):
+            done.set()
+
+    receiving = subscriber.subscribe(ledger, callback=receive)
+    assert done.wait(60), came
+    receiving.cancel()
+    receiving.result(timeout=60)
+    assert all(numbers == list(range(20)) for numbers in came.values()), came
+    ordering.stop()
+
+
 def main():
     topic, dead = f"{PROJECT}/topics/orders", f"{PROJECT}/topics/orders-dead"
     billing, letters = f"{PROJECT}/subscriptions/billing", f"{PROJECT}/subscriptions/letters"
@@ -82,6 +107,8 @@ def main():
         future.result(timeout=60)
     assert attempts == [1, 2, 3, 4, 5], attempts
     assert not failures, failures
+
+    in_order()
 
     publisher.publish(topic, b"pulled").result(timeout=60)
     pulled = subscriber.pull(subscription=billing, max_messages=10).received_messages

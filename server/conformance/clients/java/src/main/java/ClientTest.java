@@ -24,6 +24,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -31,6 +32,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 
 /** Uses a server through google-cloud-pubsub. PUBSUB_EMULATOR_HOST says where it is. */
 public final class ClientTest {
@@ -38,6 +40,8 @@ public final class ClientTest {
   private static final String TOPIC = "projects/java/topics/orders";
   private static final String DEAD = "projects/java/topics/orders-dead";
   private static final String BILLING = "projects/java/subscriptions/billing";
+  private static final String STEPS = "projects/java/topics/steps";
+  private static final String LEDGER = "projects/java/subscriptions/ledger";
   private static final String LETTERS = "projects/java/subscriptions/letters";
 
   private final TransportChannelProvider channels;
@@ -67,6 +71,7 @@ public final class ClientTest {
       administer(topics, subscriptions);
       publish();
       subscribe();
+      inOrder(topics, subscriptions);
       subscriptions.deleteSubscription(BILLING);
       refused(NotFoundException.class, () -> subscriptions.getSubscription(BILLING));
     }
@@ -153,6 +158,43 @@ public final class ClientTest {
     check(done.await(120, TimeUnit.SECONDS), acked.size() + " acked, " + refused + " times refused, failures " + failures);
     for (Subscriber s : List.of(billing, letters)) {
       s.stopAsync().awaitTerminated(60, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Sends messages with ordering keys, which come in the order in which they were sent. */
+  private void inOrder(TopicAdminClient topics, SubscriptionAdminClient subscriptions) throws Exception {
+    topics.createTopic(STEPS);
+    subscriptions.createSubscription(
+        Subscription.newBuilder().setName(LEDGER).setTopic(STEPS).setEnableMessageOrdering(true).build());
+    Publisher publisher =
+        Publisher.newBuilder(STEPS)
+            .setChannelProvider(channels)
+            .setCredentialsProvider(NoCredentialsProvider.create())
+            .setEnableMessageOrdering(true)
+            .build();
+    for (int i = 0; i < 20; i++) {
+      for (String key : List.of("a", "b", "c")) {
+        publisher.publish(
+            PubsubMessage.newBuilder().setData(ByteString.copyFromUtf8(Integer.toString(i))).setOrderingKey(key).build());
+      }
+    }
+    Map<String, Queue<Integer>> came = new ConcurrentHashMap<>();
+    CountDownLatch done = new CountDownLatch(60);
+    Subscriber ledger =
+        subscriber(
+            LEDGER,
+            (message, consumer) -> {
+              came.computeIfAbsent(message.getOrderingKey(), key -> new ConcurrentLinkedQueue<>())
+                  .add(Integer.valueOf(message.getData().toStringUtf8()));
+              consumer.ack();
+              done.countDown();
+            });
+    check(done.await(60, TimeUnit.SECONDS), came.toString());
+    ledger.stopAsync().awaitTerminated(60, TimeUnit.SECONDS);
+    publisher.shutdown();
+    check(publisher.awaitTermination(60, TimeUnit.SECONDS), "the publisher does not stop");
+    for (Queue<Integer> numbers : came.values()) {
+      check(List.copyOf(numbers).equals(IntStream.range(0, 20).boxed().toList()), came.toString());
     }
   }
 
