@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"context"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var beatScript = newScript("beat", "clock")
+var beatScript = newScript("beat", "clock", "change_stream")
 
 // position is the form of a position in the stream of changes. Another store's position reads as none.
 var position = regexp.MustCompile(`^\d{1,19}-\d{1,19}$`)
@@ -20,7 +21,7 @@ func (s *Store) Beat(ctx context.Context, server string, ttl time.Duration, at s
 	if !position.MatchString(at) {
 		at = ""
 	}
-	reply, err := s.run(ctx, beatScript, []string{s.keys.servers(), s.keys.changes()}, s.now(), server, wholeMillis(ttl), at)
+	reply, err := s.run(ctx, beatScript, []string{s.keys.servers(), s.keys.changes()}, s.now(), server, wholeMillis(ttl), at, rand.Uint32())
 	if err != nil {
 		return subscriptions.Beat{}, err
 	}

@@ -2,12 +2,13 @@ package redisstream
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"postrider/subscriptions"
 )
 
-var noteScript = newScript("note_change")
+var noteScript = newScript("note_change", "change_stream")
 
 // noteTimeout bounds the telling, which outlives its request's context.
 const noteTimeout = 5 * time.Second
@@ -17,7 +18,7 @@ const noteTimeout = 5 * time.Second
 func (s *Store) noteChange(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	if _, err := s.run(ctx, noteScript, []string{s.keys.changes()}, name, s.keys.wake(subscriptions.CatalogTopic)); err != nil {
+	if _, err := s.run(ctx, noteScript, []string{s.keys.changes()}, name, s.keys.wake(subscriptions.CatalogTopic), rand.Uint32()); err != nil {
 		s.log.Warn("other servers were not told of a changed record", "record", name, "error", err)
 	}
 }
