@@ -150,7 +150,7 @@ func (st *Stream) waitForRoom(ctx context.Context) (interrupted bool, err error)
 	defer st.waiter.Resume()
 	st.hungry = true
 	others := st.s.fleet.others()
-	wait := max(st.window.nextEnd(), minAsk)
+	wait := min(max(st.window.nextEnd(), minAsk), maxAsk) // by then there may be others
 	if others {
 		wait = min(wait, st.ask)
 	}

@@ -261,3 +261,19 @@ func TestNextStreamOfAClient(t *testing.T) {
 		st.Close()
 	})
 }
+
+// Whoever is alone need not stay so.
+func TestStreamHearsOfOtherServersWhileItIsFull(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("top")
+		w.subscribe("top", "sub")
+		w.publish("top", "a", "b")
+		st := w.stream("sub", subscriptions.StreamOptions{MaxMessages: 1, AckDeadline: 10 * time.Minute})
+		defer st.Close()
+		got := w.next(st, time.Second)
+		time.AfterFunc(time.Minute, func() {
+			w.must(w.server(w.store).Acknowledge(w.ctx, subName("sub"), ackIDs(got)))
+		})
+		w.want(len(w.next(st, 75*time.Second)), 1)
+	})
+}
