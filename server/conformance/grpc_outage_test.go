@@ -18,7 +18,7 @@ import (
 // openRedis opens a store on a Redis, under the same prefix for all of a test's servers.
 func openRedis(t *testing.T, redis *redistest.Server) subscriptions.Store {
 	t.Helper()
-	store, err := redisstream.Open(t.Context(), redis.URL(), redisstream.Options{Logger: slog.New(slog.DiscardHandler)})
+	store, err := redisstream.Open(t.Context(), redis.URL(), redisstream.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
