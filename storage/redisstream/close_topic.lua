@@ -10,6 +10,9 @@ local meta = redis.call('HMGET', META, 'v', 'closed')
 if not meta[1] or meta[2] then
   return {OK}
 end
+if meta[1] ~= FORMAT then
+  return {UNKNOWN, META, meta[1]}
+end
 local attached = redis.call('HKEYS', SUBS)
 redis.call('HSET', META, 'closed', 1)
 for _, sub in ipairs(attached) do

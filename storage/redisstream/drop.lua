@@ -12,11 +12,15 @@
 if redis.call('EXISTS', KEYS[5]) == 0 then
   return {OK}
 end
+local meta = redis.call('HMGET', META, 'v', 'closed')
+if meta[1] and meta[1] ~= FORMAT then
+  return {UNKNOWN, META, meta[1]}
+end
 redis.call('UNLINK', unpack(KEYS, 5, 16))
 redis.call('HDEL', SUBS, ARGV[4])
 redis.call('ZREM', FLOORS, ARGV[4])
 announce('r ' .. ARGV[4])
-if redis.call('HEXISTS', META, 'closed') == 1 and redis.call('HLEN', SUBS) == 0 then
+if meta[2] and redis.call('HLEN', SUBS) == 0 then
   empty(KEYS[17])
 else
   trim(true)

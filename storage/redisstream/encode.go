@@ -18,6 +18,10 @@ const (
 	messageVersion = '\x01' // of an entry's d
 )
 
+// frozenVersion stands in place of formatVersion while a topic's slot is being moved. Every step compares the version first,
+// so none of them changes what is copied, nor do those of an older Postrider.
+const frozenVersion = formatVersion + " frozen"
+
 // head is an entry's h without the running byte sum, which only the script knows: version, 64-bit hash of the ordering key
 // (zeros without one), size. Lua reads it by position.
 func head(m subscriptions.Message) string {

@@ -52,6 +52,16 @@ func failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("redisstream: %s: %w", what, err)
 }
 
+// retryWhenMoving is what callers are told to wait while what they ask for is being moved to another store. It ends when the
+// operator points the servers to that one.
+const retryWhenMoving = 5 * time.Second
+
+func errMoving() error {
+	err := subscriptions.Errorf(subscriptions.Unavailable, "the topic is being moved to another store")
+	err.RetryAfter = retryWhenMoving
+	return err
+}
+
 func unavailable(what string, err error) error {
 	away := subscriptions.WrapError(fmt.Errorf("redisstream: %s: %w", what, err), subscriptions.Unavailable, "the store cannot be reached")
 	away.RetryAfter = retryWhenAway

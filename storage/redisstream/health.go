@@ -35,6 +35,9 @@ func (s *Store) check(ctx context.Context) error {
 		return failed(ctx, "check the stored format", err)
 	}
 	if format != formatVersion {
+		if err := unfinished(format); err != nil {
+			return err
+		}
 		return fmt.Errorf("redis: %s is %q, but this Postrider knows only %q: a newer one wrote this data", s.keys.format(), format, formatVersion)
 	}
 	return nil

@@ -6,8 +6,13 @@
 -- gives {0, 1 if it was added}
 --
 -- A script, since the hash and the sorted names must agree.
-if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then
+local present = redis.call('HMGET', KEYS[1], ARGV[1], 'v')
+if present[2] then
+  return {3, KEYS[1], present[2]} -- it is being moved
+end
+if present[1] then
   return {0, 0}
 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 return {0, 1}

@@ -23,6 +23,9 @@ func (k names) servers() string  { return k.fleet("servers") }  // sorted set: s
 func (k names) changes() string  { return k.fleet("changes") }  // stream: n, the name of a changed record
 func (k names) projects() string { return k.fleet("projects") } // set: projects that have or had a record
 func (k names) format() string   { return k.fleet("format") }   // string: the version of all that is stored
+func (k names) transfer() string { return k.fleet("transfer") } // hash: a move from or to here (transfer.go)
+func (k names) filled() string   { return k.fleet("filled") }   // hash: topic uid -> what was moved here of it, or ''
+func (k names) mover() string    { return k.fleet("mover") }    // string: the process that is filling this store
 
 func (k names) topic(uid, part string) string { return k.prefix + "{" + uid + ":0}:" + part }
 
@@ -70,7 +73,7 @@ func (k names) subscription(topic, subscription string) []string {
 }
 
 // catalog are a project's records (hash: name -> record) and their names (sorted set of text), each "t/" or "s/" and
-// the id.
+// the id. While the records are being moved the hash has a v.
 func (k names) catalog(project string) []string {
 	tag := k.prefix + "{p:" + project + "}:"
 	return []string{tag + "catalog", tag + "names"}

@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+var noteProjectScript = newScript("note_project")
+
 // Projects implements subscriptions.Feed.
 func (s *Store) Projects(ctx context.Context) ([]string, error) {
 	projects, err := s.client.SMembers(ctx, s.keys.projects()).Result()
@@ -15,5 +17,6 @@ func (s *Store) Projects(ctx context.Context) ([]string, error) {
 // noteProject puts a project on the list. It comes before each insert, which is rare: to remember what was noted would be
 // wrong once Redis has lost it.
 func (s *Store) noteProject(ctx context.Context, project string) error {
-	return failed(ctx, "note project", s.client.SAdd(ctx, s.keys.projects(), project).Err())
+	_, err := s.run(ctx, noteProjectScript, []string{s.keys.projects(), s.keys.format()}, project, formatVersion)
+	return err
 }

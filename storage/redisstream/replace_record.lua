@@ -6,8 +6,11 @@
 -- gives {0, 1 if it was replaced}
 --
 -- A script, since the comparison and the write must be one step.
-local present = redis.call('HGET', KEYS[1], ARGV[1])
-if not present or string.sub(present, 1, #ARGV[2]) ~= ARGV[2] then
+local present = redis.call('HMGET', KEYS[1], ARGV[1], 'v')
+if present[2] then
+  return {3, KEYS[1], present[2]} -- it is being moved
+end
+if not present[1] or string.sub(present[1], 1, #ARGV[2]) ~= ARGV[2] then
   return {0, 0}
 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])

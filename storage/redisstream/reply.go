@@ -28,6 +28,9 @@ func unpack(name string, reply any) ([]any, error) {
 	case int64(statusGone):
 		return nil, subscriptions.ErrGone
 	case int64(statusUnknown):
+		if parts[2] == frozenVersion {
+			return nil, errMoving()
+		}
 		return nil, fmt.Errorf("redisstream: %s: %v is of the unknown format %v: a newer Postrider wrote it", name, parts[1], parts[2])
 	}
 	return nil, fmt.Errorf("redisstream: %s gave status %v", name, parts[0])

@@ -26,9 +26,9 @@ end
 -- so the newest (last n - floor) entries are kept: no id has to be known. Unless the log can be emptied, nothing is done
 -- for fewer than a node's worth of entries, or of bytes.
 local function trim(eager)
-  local meta = redis.call('HMGET', META, 'n', 'max', 'kept', 'keep')
+  local meta = redis.call('HMGET', META, 'n', 'max', 'kept', 'keep', 'v')
   local last, largest = tonumber(meta[1]), tonumber(meta[2])
-  if not last then
+  if not last or meta[5] ~= FORMAT then
     return false
   end
   local floor = tonumber(redis.call('ZRANGE', FLOORS, 0, 0, 'WITHSCORES')[2]) or last
