@@ -33,6 +33,7 @@ type rig struct {
 	store   *memory.Store
 	service *subscriptions.Service
 	server  *grpcapi.Server
+	pipe    *bufconn.Listener
 	conn    *grpc.ClientConn
 	pubsubpb.PublisherClient
 	pubsubpb.SubscriberClient
@@ -51,29 +52,47 @@ func run(t *testing.T, test func(*rig)) {
 	})
 }
 
+// connect makes a rig that talks to r's server over a connection of its own. Its dialer may put something in between.
+func (r *rig) connect(between func(net.Conn) net.Conn, options ...grpc.DialOption) *rig {
+	r.Helper()
+	other := *r
+	other.dial(between, options...)
+	return &other
+}
+
+func (r *rig) dial(between func(net.Conn) net.Conn, options ...grpc.DialOption) {
+	r.Helper()
+	dialer := func(ctx context.Context, _ string) (net.Conn, error) {
+		c, err := r.pipe.DialContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return between(c), nil
+	}
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dialer),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(20<<20)))
+	var err error
+	r.conn, err = grpc.NewClient("passthrough:pipe", options...)
+	r.must(err)
+	conn := r.conn
+	r.Cleanup(func() { _ = conn.Close() })
+	r.PublisherClient, r.SubscriberClient = pubsubpb.NewPublisherClient(r.conn), pubsubpb.NewSubscriberClient(r.conn)
+	r.iam = iampb.NewIAMPolicyClient(r.conn)
+}
+
 // serve serves a backend until the test ends.
 func serve(t *testing.T, backend grpcapi.Backend, o grpcapi.Options) *rig {
 	t.Helper()
-	r := &rig{T: t, ctx: t.Context(), server: grpcapi.New(backend, o)}
-	pipe := bufconnListener()
+	r := &rig{T: t, ctx: t.Context(), server: grpcapi.New(backend, o), pipe: bufconnListener()}
 	served := make(chan error, 1)
-	go func() { served <- r.server.Serve(pipe) }()
-	var err error
-	r.conn, err = grpc.NewClient("passthrough:pipe", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(20<<20)),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return pipe.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	go func() { served <- r.server.Serve(r.pipe) }()
 	t.Cleanup(func() {
-		_ = r.conn.Close()
 		_ = r.server.Shutdown(context.Background())
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
-	r.PublisherClient, r.SubscriberClient = pubsubpb.NewPublisherClient(r.conn), pubsubpb.NewSubscriberClient(r.conn)
-	r.iam = iampb.NewIAMPolicyClient(r.conn)
+	r.dial(func(c net.Conn) net.Conn { return c })
 	return r
 }
 
