@@ -26,7 +26,7 @@ func newRoot(p process) *cobra.Command {
 		&cobra.Group{ID: groupClient, Title: "Against a running server:"},
 	)
 	root.AddCommand(
-		newServe(p), newDemo(p), newBench(p),
+		newServe(p), newDemo(p), newBench(p), newMigrate(p), newBackup(p), newRestore(p),
 		newTopics(p), newSubscriptions(p), newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
 		newVersion(p),
 	)

@@ -186,13 +186,16 @@ func (t *target) alone(ctx context.Context, do func(context.Context) error) erro
 		f := fields{name: lockScript.name, rest: reply}
 		return err == nil && f.int() == 1, err
 	}
-	for deadline := time.Now().Add(lockWait); ; {
+	for deadline, told := time.Now().Add(lockWait), false; ; told = true {
 		held, err := lock(ctx, lockTime)
 		if err != nil {
 			return err
 		}
 		if held {
 			break
+		}
+		if !told {
+			t.log.Info("another process is filling the target, or was killed a moment ago: waiting", "at_most", lockWait)
 		}
 		if time.Now().After(deadline) {
 			return errors.New("redis: another process is filling the target")

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postrider/storage/redisstream"
+)
+
+func newRestore(p process) *cobra.Command {
+	var config Config
+	var validateOnly bool
+	flags := serverFlags(&config)
+	c := &cobra.Command{
+		Use: "restore FILE", Short: "Fill an empty store from a backup", GroupID: groupServer, Args: nArgs(1, 1),
+		Long: `Fill an empty store from a file that "postrider backup" wrote. The whole file is checked before anything is written; one that is
+damaged, or that a newer Postrider wrote, is refused. What was written is read back and compared.
+
+The store is what "serve" would use, and no server may run on it: start one afterwards. Leases go on as they were, so what was
+leased when the backup was made comes again when its deadline is over.
+
+Ctrl-C, or a crash, loses nothing: the same command goes on where it was.`,
+		Example: `  postrider restore --data-dir /var/lib/postrider /backup/postrider-2026-11-29
+  postrider restore /backup/postrider-2026-11-29 --validate-only`,
+	}
+	addPlaceFlags(c, flags)
+	c.Flags().BoolVar(&validateOnly, "validate-only", false, "only check the file and say what is in it")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := loadSettings(flags, p.environ); err != nil {
+			return err
+		}
+		file, err := os.Open(args[0])
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		t := newTransfer(p)
+		if validateOnly {
+			report, err := redisstream.CheckBackup(file)
+			if err != nil {
+				return err
+			}
+			return t.table(report, 0)
+		}
+		return t.on(c.Context(), config, func(ctx context.Context, to place) error { return restore(ctx, t, file, to) })
+	}
+	return c
+}
+
+func restore(ctx context.Context, t *transfer, file *os.File, to place) error {
+	start := time.Now()
+	var report redisstream.Report
+	err := t.watch(ctx, func(o redisstream.TransferOptions) (err error) {
+		report, err = redisstream.Restore(ctx, file, to.url, o)
+		return err
+	})
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(t.p.err, "postrider: go on with the same command, or empty the store with \"postrider migrate --discard --to URL\".\n")
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.table(report, time.Since(start)); err != nil {
+		return err
+	}
+	return t.print.line("\nIt is in %s: start servers on it.", to)
+}
