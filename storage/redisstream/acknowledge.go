@@ -20,7 +20,7 @@ func (s *Store) SettleDead(ctx context.Context, ref subscriptions.Ref, receipts 
 
 func (s *Store) settle(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt, counter string) error {
 	return inChunks(receipts, func(chunk []subscriptions.Receipt) error {
-		args := []any{counter}
+		args := append(make([]any, 0, 1+4*len(chunk)), counter)
 		for _, r := range chunk {
 			args = append(args, member(r.ID, r.Key), r.Number, r.Epoch, r.Size)
 		}

@@ -98,7 +98,10 @@ func (f *fields) delivery(epoch int64) subscriptions.Delivery {
 
 // deliveries reads messages up to the end of the reply.
 func (f *fields) deliveries(epoch int64) []subscriptions.Delivery {
-	var all []subscriptions.Delivery
+	if len(f.rest) == 0 {
+		return nil
+	}
+	all := make([]subscriptions.Delivery, 0, (len(f.rest)+3)/4)
 	for len(f.rest) > 0 {
 		all = append(all, f.delivery(epoch))
 	}
