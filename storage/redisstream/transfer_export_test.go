@@ -1,6 +1,10 @@
 package redisstream
 
-import "github.com/redis/go-redis/v9"
+import (
+	"bytes"
+
+	"github.com/redis/go-redis/v9"
+)
 
 func init() { pageMessages = 8 }
 
@@ -20,4 +24,17 @@ func SubscriptionKeys() []string {
 		parts = append(parts, key[len("{:0}:"):])
 	}
 	return parts
+}
+
+// BackupOf is a backup with one record, whatever that is.
+func BackupOf(kind byte, texts []string) ([]byte, error) {
+	var file bytes.Buffer
+	w, err := newBackupWriter(&file, "test")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.record(kind, texts); err != nil {
+		return nil, err
+	}
+	return file.Bytes(), w.end(tally{})
 }
