@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -21,13 +22,29 @@ const (
 	pushPoll     = 5 * time.Millisecond
 )
 
-// barePushes POSTs the same body to the receiver as fast as a plain client can.
+// barePushes POSTs the same body to the receiver as fast as a plain client can. What Redis must do for it is to hand out
+// messages and to take their acks, at best in batches.
 func (b *bench) barePushes(ctx context.Context) (figures, error) {
 	post := b.bare.call(http.MethodPost, pushPath+newName())
 	body := b.envelope(b.bodies.payload)
-	return meter{used: ownCPU}.watch(ctx, pushes, cpuPush, func() (done, error) {
+	f, err := meter{used: ownCPU}.watch(ctx, pushes, cpuPush, func() (done, error) {
 		return b.load(ctx, pushers, func(ctx context.Context, _ int) (int, error) { return 1, post.send(ctx, body, nil) })
 	})
+	if err != nil || b.Redis == nil {
+		return f, err
+	}
+	stream := newName()
+	defer b.unlink(ctx, stream)
+	if err := b.fillRaw(ctx, stream, b.redisMessages()); err != nil {
+		return nil, err
+	}
+	return f, b.counted(ctx, f, redisPush, callsPush, []string{"xreadgroup", "xack"}, times(b.redisMessages()/batch, func(int) error {
+		ids, err := b.readRaw(ctx, stream)
+		if err != nil {
+			return err
+		}
+		return b.Redis.XAck(ctx, stream, group, ids...).Err()
+	}))
 }
 
 // envelope is the body of a push of the usual size.
@@ -57,11 +74,25 @@ func (b *bench) pushes(ctx context.Context) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.atServer("pushes").watch(ctx, pushes, cpuPush, func() (done, error) {
+	load := func() (done, error) {
 		start := time.Now()
 		last, err := b.awaitPushes(ctx, path, want, b.Time)
 		return done{last - first, time.Since(start)}, err
+	}
+	if b.Redis == nil {
+		return b.atServer("pushes").watch(ctx, pushes, cpuPush, load)
+	}
+	var pushed done
+	work := figures{}
+	f, err := b.atServer("pushes").watch(ctx, pushes, cpuPush, func() (done, error) {
+		err := b.counted(ctx, work, redisPush, callsPush, scripts, func() (messages int, err error) {
+			pushed, err = load()
+			return pushed.messages, err
+		})
+		return pushed, err
 	})
+	maps.Copy(f, work)
+	return f, err
 }
 
 // awaitFirst waits until so many pushes have come, which shows that the server pushes at all.

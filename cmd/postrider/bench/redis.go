@@ -99,22 +99,22 @@ func (b *bench) published(ctx context.Context, f figures, timed []string, publis
 	return err
 }
 
-// counted notes in f what Redis did for a message while do ran.
-func (b *bench) counted(ctx context.Context, f figures, micros, calls key, timed []string, do func() error) error {
+// counted notes in f what Redis did for a message while do ran, which returns their number.
+func (b *bench) counted(ctx context.Context, f figures, micros, calls key, timed []string, do func() (int, error)) error {
 	before, err := b.commandStats(ctx)
 	if err != nil {
 		return err
 	}
-	if err := do(); err != nil {
+	messages, err := do()
+	if err != nil || messages == 0 {
 		return err
 	}
 	after, err := b.commandStats(ctx)
 	if err != nil {
 		return err
 	}
-	messages := float64(b.redisMessages())
 	n, took := after.since(before, timed...)
-	f[micros], f[calls] = took/messages, float64(n)/messages
+	f[micros], f[calls] = took/float64(messages), float64(n)/float64(messages)
 	return nil
 }
 
@@ -168,15 +168,15 @@ func (b *bench) rawRedis(ctx context.Context) (figures, error) {
 	}))
 }
 
-// times makes one function of several calls.
-func times(n int, do func(i int) error) func() error {
-	return func() error {
+// times makes one function of several calls, each of which deals with a batch.
+func times(n int, do func(i int) error) func() (messages int, err error) {
+	return func() (int, error) {
 		for i := range n {
 			if err := do(i); err != nil {
-				return err
+				return 0, err
 			}
 		}
-		return nil
+		return n * batch, nil
 	}
 }
 

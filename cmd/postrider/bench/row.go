@@ -129,9 +129,11 @@ const (
 	redisLease   key = "redis lease"
 	redisAck     key = "redis ack"
 	redisCPU     key = "redis cpu"
+	redisPush    key = "redis push"
 	callsPublish key = "calls publish"
 	callsLease   key = "calls lease"
 	callsAck     key = "calls ack"
+	callsPush    key = "calls push"
 	cpuSingle    key = "cpu single"
 	cpuBatch     key = "cpu batch"
 	cpuPull      key = "cpu pull"
@@ -152,9 +154,11 @@ func layout() []Row {
 		{key: redisCPU, Name: "Redis CPU a message, publish", Floor: "XADD, pipelined", Unit: Micros, Target: RatioAtMost(2.5)},
 		{key: redisLease, Name: "Redis time a message, lease", Floor: "XREADGROUP", Unit: Micros},
 		{key: redisAck, Name: "Redis time a message, ack", Floor: "XACK", Unit: Micros},
+		{key: redisPush, Name: "Redis time a push: lease, ack", Floor: "XREADGROUP + XACK", Unit: Micros},
 		{key: callsPublish, Name: "Redis calls a message, publish", Floor: "XADD", Unit: Calls},
 		{key: callsLease, Name: "Redis calls a message, lease", Floor: "XREADGROUP", Unit: Calls},
 		{key: callsAck, Name: "Redis calls a message, ack", Floor: "XACK", Unit: Calls},
+		{key: callsPush, Name: "Redis calls a push", Floor: "XREADGROUP + XACK", Unit: Calls},
 		{key: cpuSingle, Name: "server CPU, single publish", Floor: "bare router", Unit: Micros},
 		{key: cpuBatch, Name: "server CPU a message, batches", Floor: "bare router", Unit: Micros},
 		{key: cpuPull, Name: "server CPU a message, pull + ack", Floor: "bare router", Unit: Micros},
