@@ -36,7 +36,7 @@ verify: ## all that can be checked without running tests: generated files, vet, 
 	scripts/walls-test
 	scripts/cross
 
-bench: build ## measure a server beside what this machine can do, in one table (docs/performance.md)
+bench: build ## measure a server beside what this machine can do, in one table
 	bin/postrider bench $(BENCH)
 
 bench-go: ## run the Go benchmarks of single parts

@@ -43,11 +43,18 @@ func (b *bench) place(ctx context.Context) (*place, error) {
 	p.pull = b.server.call(http.MethodPost, p.sub+":pull")
 	p.ack = b.server.call(http.MethodPost, p.sub+":acknowledge")
 	p.modifyTarget = b.server.call(http.MethodPost, p.sub+":modifyPushConfig")
-	if err := b.server.call(http.MethodPut, p.topic).sendMessage(ctx, api.Topic{}); err != nil {
+	// A creation that is broken off may still take place after it was cleared away, so it is not.
+	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTime)
+	defer cancel()
+	if err := b.server.call(http.MethodPut, p.topic).sendMessage(making, api.Topic{}); err != nil {
 		return nil, err
 	}
 	sub := api.Subscription{Topic: strings.TrimPrefix(p.topic, "v1/"), AckDeadlineSeconds: wire.Int32(ackSeconds)}
-	if err := b.server.call(http.MethodPut, p.sub).sendMessage(ctx, sub); err != nil {
+	err := b.server.call(http.MethodPut, p.sub).sendMessage(making, sub)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		p.remove(ctx)
 		return nil, err
 	}
