@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -104,9 +105,10 @@ type endpoint struct {
 	arrivals map[string]*arrivals
 }
 
-// arrivals are the pushes to one name: how many, and when the first one with each stamp came.
+// arrivals are the pushes to one name: how many, from when to when, and when the first one with each stamp came. Times are
+// in nanoseconds.
 type arrivals struct {
-	count atomic.Int64
+	count, first, last atomic.Int64
 
 	mu    sync.Mutex
 	times map[int]time.Time
@@ -134,6 +136,8 @@ func (e *endpoint) push(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := e.of(chi.URLParam(r, "name"))
+	a.first.CompareAndSwap(0, came.UnixNano())
+	a.last.Store(came.UnixNano())
 	a.count.Add(1)
 	if n, ok := stampOf(body); ok {
 		a.mu.Lock()
@@ -145,11 +149,11 @@ func (e *endpoint) push(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// tell answers how many pushes came, and then a line for each stamped one: its stamp, and the clock in nanoseconds. With
-// "count" in the query it leaves the lines out.
+// tell answers how many pushes came, and when the first and the last of them; then a line for each stamped one: its stamp,
+// and when it came. With "count" in the query it leaves these lines out.
 func (e *endpoint) tell(w http.ResponseWriter, r *http.Request) {
 	a := e.of(chi.URLParam(r, "name"))
-	b := strconv.AppendInt(nil, a.count.Load(), 10)
+	b := fmt.Appendf(nil, "%d %d %d", a.count.Load(), a.first.Load(), a.last.Load())
 	if r.URL.RawQuery != "count" {
 		a.mu.Lock()
 		defer a.mu.Unlock()

@@ -114,7 +114,7 @@ func (b *bench) latency(ctx context.Context) (figures, error) {
 	if err := b.fill(ctx, p, batch); err != nil {
 		return nil, err
 	}
-	if _, err := b.awaitFirst(ctx, path, batch); err != nil {
+	if err := b.awaitFirst(ctx, path, batch); err != nil {
 		return nil, err
 	}
 	bodies := b.stamped(func(data []byte) []byte {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -66,46 +65,53 @@ func (b *bench) pushes(ctx context.Context) (figures, error) {
 	if err := b.fill(ctx, p, want); err != nil {
 		return nil, err
 	}
-	path := pushPath + newName()
-	if err := p.pushTo(ctx, b.bare.call("", path).url.String()); err != nil {
-		return nil, err
-	}
-	first, err := b.awaitFirst(ctx, path, 1)
-	if err != nil {
-		return nil, err
-	}
-	load := func() (done, error) {
-		start := time.Now()
-		last, err := b.awaitPushes(ctx, path, want, b.Time)
-		return done{last - first, time.Since(start)}, err
-	}
+	push := func() (done, error) { return b.pushAll(ctx, p, want) }
 	if b.Redis == nil {
-		return b.atServer("pushes").watch(ctx, pushes, cpuPush, load)
+		return b.atServer("pushes").watch(ctx, pushes, cpuPush, push)
 	}
-	var pushed done
 	work := figures{}
 	f, err := b.atServer("pushes").watch(ctx, pushes, cpuPush, func() (done, error) {
-		err := b.counted(ctx, work, redisPush, callsPush, scripts, func() (messages int, err error) {
-			pushed, err = load()
-			return pushed.messages, err
+		var d done
+		err := b.counted(ctx, work, redisPush, callsPush, scripts, func() (_ int, err error) {
+			d, err = push()
+			return d.messages, err
 		})
-		return pushed, err
+		return d, err
 	})
 	maps.Copy(f, work)
 	return f, err
 }
 
-// awaitFirst waits until so many pushes have come, which shows that the server pushes at all.
-func (b *bench) awaitFirst(ctx context.Context, path string, want int) (int, error) {
-	came, err := b.awaitPushes(ctx, path, want, pushPatience)
-	if err == nil && came < want {
-		err = fmt.Errorf("%d of %d messages were pushed within %v: the server must be able to reach %s", came, want, pushPatience, b.Floor)
+// pushAll turns a subscription with a backlog to push, and returns when that is pushed, or its time is over.
+func (b *bench) pushAll(ctx context.Context, p *place, want int) (done, error) {
+	path := pushPath + newName()
+	if err := p.pushTo(ctx, b.bare.call("", path).url.String()); err != nil {
+		return done{}, err
 	}
-	return came, err
+	if err := b.awaitFirst(ctx, path, 1); err != nil {
+		return done{}, err
+	}
+	came, err := b.awaitPushes(ctx, path, want, b.Time)
+	return done{came.count, max(came.last.Sub(came.first), time.Microsecond)}, err
 }
 
-// awaitPushes returns how many pushes have come as soon as there are so many, or after so long.
-func (b *bench) awaitPushes(ctx context.Context, path string, want int, patience time.Duration) (int, error) {
+// pushed is what the endpoint has seen.
+type pushed struct {
+	count       int
+	first, last time.Time
+}
+
+// awaitFirst waits until so many pushes have come, which shows that the server pushes at all.
+func (b *bench) awaitFirst(ctx context.Context, path string, want int) error {
+	came, err := b.awaitPushes(ctx, path, want, pushPatience)
+	if err == nil && came.count < want {
+		err = fmt.Errorf("%d of %d messages were pushed within %v: the server must be able to reach %s", came.count, want, pushPatience, b.Floor)
+	}
+	return err
+}
+
+// awaitPushes returns what has come as soon as there are so many, or after so long.
+func (b *bench) awaitPushes(ctx context.Context, path string, want int, patience time.Duration) (pushed, error) {
 	ask := b.bare.call(http.MethodGet, path)
 	ask.url.RawQuery = "count"
 	tick := time.NewTicker(pushPoll)
@@ -113,16 +119,20 @@ func (b *bench) awaitPushes(ctx context.Context, path string, want int, patience
 	for start := time.Now(); ; {
 		var answer bytes.Buffer
 		if err := ask.send(ctx, nil, &answer); err != nil {
-			return 0, err
+			return pushed{}, err
 		}
-		count, err := strconv.Atoi(answer.String())
-		if err != nil || count >= want || time.Since(start) >= patience {
-			return count, err
+		var count int
+		var first, last int64
+		if _, err := fmt.Sscan(answer.String(), &count, &first, &last); err != nil {
+			return pushed{}, fmt.Errorf("the floor told %q: %w", &answer, err)
+		}
+		if count >= want || time.Since(start) >= patience {
+			return pushed{count, time.Unix(0, first), time.Unix(0, last)}, nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return pushed{}, ctx.Err()
 		}
 	}
 }
