@@ -19,7 +19,8 @@ const (
 const publishTimeout = 30 * time.Second
 
 // batches merges publishes. While a topic's batch is on its way, later requests queue up and then go together; an idle
-// topic's request goes at once, and no goroutine or entry stays behind.
+// topic's request goes at once, and no goroutine or entry stays behind. When what has queued up is a whole batch by itself,
+// it need not wait: nothing would be merged by that, and Redis can begin with it while we read the answer to the one before.
 type batches struct {
 	send func(context.Context, subscriptions.TopicRef, []*request) ([]subscriptions.MessageID, error)
 
@@ -29,7 +30,17 @@ type batches struct {
 	wait   sync.WaitGroup
 }
 
-type queue struct{ pending []*request }
+// underWay is how many batches of a topic may be on their way: one at Redis, and one that it finds when it is done.
+const underWay = 2
+
+type queue struct {
+	pending        []*request
+	messages, size int // of pending
+	senders        int // goroutines that send, each a batch at a time
+}
+
+// whole tells whether what waits fills a batch.
+func (q *queue) whole() bool { return q.messages >= batchMessages || q.size >= batchBytes }
 
 // request is what one caller publishes, encoded by itself: while a batch is encoded, Redis would have nothing to do.
 type request struct {
@@ -85,9 +96,13 @@ func (b *batches) add(r *request) bool {
 	if q == nil {
 		q = &queue{}
 		b.queues[r.topic.UID] = q
-		b.wait.Go(func() { b.drain(r.topic.UID, q) })
 	}
 	q.pending = append(q.pending, r)
+	q.messages, q.size = q.messages+r.count(), q.size+r.size
+	if q.senders == 0 || q.senders < underWay && q.whole() {
+		q.senders++
+		b.wait.Go(func() { b.drain(r.topic.UID, q) })
+	}
 	return true
 }
 
@@ -95,11 +110,23 @@ func (b *batches) takeBack(r *request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if q := b.queues[r.topic.UID]; q != nil {
-		q.pending = slices.DeleteFunc(q.pending, func(other *request) bool { return other == r })
+		if i := slices.Index(q.pending, r); i >= 0 {
+			q.remove(i, i+1)
+		}
 	}
 }
 
-// drain sends a topic's batches one after the other until none is left.
+// remove takes requests out of the queue.
+func (q *queue) remove(from, to int) []*request {
+	out := slices.Clone(q.pending[from:to])
+	q.pending = slices.Delete(q.pending, from, to)
+	for _, r := range out {
+		q.messages, q.size = q.messages-r.count(), q.size-r.size
+	}
+	return out
+}
+
+// drain sends a topic's batches one after the other until there is none for it.
 func (b *batches) drain(uid string, q *queue) {
 	for {
 		batch := b.next(uid, q)
@@ -110,12 +137,15 @@ func (b *batches) drain(uid string, q *queue) {
 	}
 }
 
-// next takes the requests that go together: those of one revision, from the oldest on, up to the bounds.
+// next takes the requests that go together: those of one revision, from the oldest on, up to the bounds. There are none for
+// the second sender of a topic unless they are a whole batch: the first one will take them, with what comes until then.
 func (b *batches) next(uid string, q *queue) []*request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(q.pending) == 0 {
-		delete(b.queues, uid)
+	if len(q.pending) == 0 || q.senders > 1 && !q.whole() {
+		if q.senders--; q.senders == 0 {
+			delete(b.queues, uid)
+		}
 		return nil
 	}
 	n, count, size := 0, 0, 0
@@ -127,9 +157,7 @@ func (b *batches) next(uid string, q *queue) []*request {
 		}
 		n++
 	}
-	batch := slices.Clone(q.pending[:n])
-	q.pending = slices.Delete(q.pending, 0, n)
-	return batch
+	return q.remove(0, n)
 }
 
 func (b *batches) sendBatch(batch []*request) {
