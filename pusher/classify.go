@@ -26,6 +26,7 @@ const (
 	hugeHeaders reason = "headers too large" // beyond maxHeaderBytes
 	badExchange reason = "protocol"          // the answer is not HTTP
 	badTarget   reason = "endpoint"          // the endpoint's URL is unusable
+	unproved    reason = "proof"             // what shows that it is us could not be made
 	brokenOff   reason = "stopped"           // by ourselves, as the server stops
 	noTime      reason = "lease used up"     // it came so late that nothing was sent
 )

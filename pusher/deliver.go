@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"sync"
 	"time"
+
+	"postrider/pusher/proof"
+	"postrider/subscriptions"
 )
 
 const (
@@ -33,10 +37,12 @@ type target struct {
 	// shown is the URL as it may be logged: user info and query often hold secrets.
 	shown string
 	err   error
+	// prover makes what tells the endpoint that it was us.
+	prover *proof.Prover
 }
 
 func newTarget(endpoint, userAgent string) *target {
-	t := &target{endpoint: endpoint}
+	t := &target{endpoint: endpoint, prover: new(proof.Prover)}
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		// The error would repeat the URL.
@@ -57,6 +63,26 @@ func newTarget(endpoint, userAgent string) *target {
 	t.url = u
 	t.shown = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 	return t
+}
+
+// proved is the target of one attempt at a message, with the proofs that its
+// subscription asks for.
+func (t *target) proved(ctx context.Context, id subscriptions.MessageID, body []byte) *target {
+	if t.err != nil {
+		return t
+	}
+	proofs, err := t.prover.Header(ctx, id, body)
+	if err == nil && proofs == nil {
+		return t
+	}
+	one := *t
+	if err != nil {
+		one.err = &exchangeError{reason: unproved, err: err}
+		return &one
+	}
+	one.header = maps.Clone(t.header)
+	maps.Copy(one.header, proofs)
+	return &one
 }
 
 // request makes a POST. Header and URL are shared by all requests; a transport

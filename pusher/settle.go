@@ -36,7 +36,7 @@ func (w *worker) collect() {
 			continue
 		}
 		atLeast := time.Duration(0)
-		if p.target == w.target {
+		if p.target.endpoint == w.target.endpoint {
 			atLeast = w.window.observe(p.began, p.reason == accepted)
 		}
 		if p.reason != accepted {

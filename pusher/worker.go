@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"postrider/pusher/proof"
 	"postrider/subscriptions"
 )
 
@@ -188,6 +189,12 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 		w.target = newTarget(sub.Push.Endpoint, w.userAgent)
 		w.window = newSimpleWindow()
 	}
+	if !w.target.prover.Proves(sub) {
+		// A copy: pushes under way have the old one.
+		changed := *w.target
+		changed.prover = proof.Of(sub)
+		w.target = &changed
+	}
 }
 
 // start pushes one message in a goroutine of its own.
@@ -217,7 +224,8 @@ func (w *worker) post(work context.Context, p *push, d subscriptions.Delivery) {
 		})
 	}
 	if time.Now().Before(p.until) {
-		deliver(work, w.transport, p.target, envelope(p.sub, d), p.until, report)
+		body := envelope(p.sub, d)
+		deliver(work, w.transport, p.target.proved(work, d.Message.ID, body), body, p.until, report)
 	} else {
 		report(answer{err: &exchangeError{reason: noTime, err: context.DeadlineExceeded}, last: true})
 	}

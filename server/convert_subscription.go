@@ -34,6 +34,11 @@ func subscriptionOf(name subscriptions.SubscriptionName, in api.Subscription, ab
 	s = subscriptions.Subscription{Name: name, AckDeadline: seconds(in.AckDeadlineSeconds), Labels: in.Labels}
 	s.Push, s.PushAttributes = pushOf(in.PushConfig)
 	s.Retry = retryOf(in.RetryPolicy)
+	if about("postrider") {
+		if err := extend(&s, in.Postrider); err != nil {
+			return s, err
+		}
+	}
 	if about("messageRetentionDuration") {
 		if s.Retention, err = rules.Retention(duration(in.MessageRetentionDuration)); err != nil {
 			return s, err
@@ -90,6 +95,7 @@ func apiSubscription(s subscriptions.Subscription) api.Subscription {
 		EnableMessageOrdering:    s.Ordered,
 		Detached:                 s.Detached,
 		State:                    api.SubscriptionStateActive,
+		Postrider:                apiExtensions(s),
 	}
 	if s.TopicDeleted {
 		out.Topic = subscriptions.DeletedTopic

@@ -17,7 +17,8 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	if err != nil {
 		return Subscription{}, err
 	}
-	if err := firstError(sub.complete(), s.deadLetterTopicExists(ctx, sub)); err != nil {
+	sub, err = sub.withNewExtensions()
+	if err := firstError(err, sub.complete(), s.deadLetterTopicExists(ctx, sub)); err != nil {
 		return Subscription{}, err
 	}
 	sub.setPush(sub.Push, sub.PushAttributes)

@@ -55,6 +55,8 @@ var subscriptionFields = map[string]fieldKind{
 	"retryPolicy":                          mutable,
 	"retryPolicy.minimumBackoff":           mutable,
 	"retryPolicy.maximumBackoff":           mutable,
+	"postrider":                            mutable,
+	"postrider.webhookSecrets":             mutable,
 
 	"retainAckedMessages":       unbuilt,
 	"enableExactlyOnceDelivery": unbuilt,

@@ -46,6 +46,10 @@ type Subscription struct {
 	// PushAttributes are kept apart from Push, since a subscription that was
 	// push keeps them when it becomes pull.
 	PushAttributes map[string]string
+	// WebhookSecrets are what each push is signed with, once with each. They
+	// belong to the subscription rather than to Push, so that another endpoint or
+	// a while of being pulled loses none.
+	WebhookSecrets []WebhookSecret
 	Retention      time.Duration
 	// Expiration is how long the subscription may go unused; 0 is for ever.
 	Expiration time.Duration

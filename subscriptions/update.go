@@ -26,7 +26,24 @@ func applySubscriptionMask(sub, change Subscription, mask []string) (Subscriptio
 		return Subscription{}, err
 	}
 	sub.applyRetryMask(change, fields)
-	return sub, nil
+	return sub.withExtensions(change, fields)
+}
+
+// withNewExtensions checks the object postrider of a creation: there is nothing
+// before it that it could refer to.
+func (s Subscription) withNewExtensions() (Subscription, error) {
+	given := s
+	s.WebhookSecrets = nil
+	return s.withExtensions(given, map[string]bool{"postrider": true})
+}
+
+// withExtensions returns s with the masked fields of the object postrider.
+func (s Subscription) withExtensions(change Subscription, fields map[string]bool) (_ Subscription, err error) {
+	masked := func(property string) bool { return fields["postrider"] || fields["postrider."+property] }
+	if masked("webhookSecrets") {
+		s.WebhookSecrets, err = resolveWebhookSecrets(change.WebhookSecrets, s.WebhookSecrets)
+	}
+	return s, err
 }
 
 func (s *Subscription) applyPushMask(change Subscription, fields map[string]bool) {

@@ -340,6 +340,10 @@ type Subscription struct {
 	// Name `projects/{project}/subscriptions/{subscription}`. Taken from the path at creation.
 	Name string `json:"name,omitempty"`
 
+	// Postrider What Postrider adds to a subscription. Each property can be changed by its own path in an update mask, such as
+	// `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
+	Postrider *SubscriptionExtensions `json:"postrider,omitempty"`
+
 	// PushConfig Where and how messages are pushed. Empty means that the subscription is pulled.
 	PushConfig *PushConfig `json:"pushConfig,omitempty"`
 
@@ -366,6 +370,15 @@ type Subscription struct {
 
 // SubscriptionState Set by the server, ignored in requests. ACTIVE.
 type SubscriptionState string
+
+// SubscriptionExtensions What Postrider adds to a subscription. Each property can be changed by its own path in an update mask, such as
+// `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
+type SubscriptionExtensions struct {
+	// WebhookSecrets Signs each push as Standard Webhooks do, once with each of these secrets, of which there may be 5: headers
+	// `webhook-id` (the message's id), `webhook-timestamp` and `webhook-signature` (`v1`, HMAC-SHA256). To rotate,
+	// put the new secret first and keep the old one until the receiver knows the new one.
+	WebhookSecrets []WebhookSecret `json:"webhookSecrets,omitempty"`
+}
 
 // Topic A named channel that messages are published to.
 type Topic struct {
@@ -425,6 +438,17 @@ type UpdateTopicRequest struct {
 
 	// UpdateMask Paths of the fields to set, joined by commas.
 	UpdateMask wire.FieldMask `json:"updateMask,omitempty"`
+}
+
+// WebhookSecret A secret that is shared with the receiver. It is never shown again: answers have its fingerprint, by which a
+// change can name it to keep it.
+type WebhookSecret struct {
+	// Fingerprint `sha256:` and the first 16 hexadecimal digits of the SHA-256 of those bytes. In a request without `secret` it
+	// names one that the subscription has.
+	Fingerprint string `json:"fingerprint,omitempty"`
+
+	// Secret `whsec_` and 24 to 64 random bytes in base64.
+	Secret string `json:"secret,omitempty"`
 }
 
 // PageSize defines model for pageSize.

@@ -2,6 +2,7 @@ package grpcapi_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"postrider/subscriptions"
 )
 
 // is compares with what protobuf's JSON says.
@@ -102,6 +105,28 @@ func TestSubscriptions(t *testing.T) {
 		r.must(err)
 		_, err = r.GetSubscription(r.ctx, &pubsubpb.GetSubscriptionRequest{Subscription: billing})
 		r.refused(err, codes.NotFound, billing)
+	})
+}
+
+// gRPC has no place for what is ours: it neither shows it nor takes it away.
+func TestExtensionsAreLeftAlone(t *testing.T) {
+	run(t, func(r *rig) {
+		r.subscribe(&pubsubpb.Subscription{})
+		name := subscriptions.SubscriptionName{Project: "p", ID: "billing"}
+		secrets := []subscriptions.WebhookSecret{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+		must[subscriptions.Subscription](r)(r.service.UpdateSubscription(r.ctx, subscriptions.Subscription{Name: name, WebhookSecrets: secrets}, []string{"postrider"}))
+		must[*pubsubpb.Subscription](r)(r.UpdateSubscription(r.ctx, &pubsubpb.UpdateSubscriptionRequest{
+			Subscription: &pubsubpb.Subscription{Name: billing, AckDeadlineSeconds: 60}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"ack_deadline_seconds"}},
+		}))
+		for _, path := range []string{"postrider", "postrider.webhookSecrets", "postrider.webhook_secrets"} {
+			_, err := r.UpdateSubscription(r.ctx, &pubsubpb.UpdateSubscriptionRequest{
+				Subscription: &pubsubpb.Subscription{Name: billing}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{path}},
+			})
+			r.refused(err, codes.InvalidArgument, "over REST alone")
+		}
+		if got := must[subscriptions.Subscription](r)(r.service.GetSubscription(r.ctx, name)); !slices.Equal(got.WebhookSecrets, secrets) {
+			t.Errorf("left is %v", got.WebhookSecrets)
+		}
 	})
 }
 

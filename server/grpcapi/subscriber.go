@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
@@ -74,6 +75,12 @@ func (s *subscriber) UpdateSubscription(ctx context.Context, r *pubsubpb.UpdateS
 func subscriptionChange(name subscriptions.SubscriptionName, r *pubsubpb.UpdateSubscriptionRequest) (change subscriptions.Subscription, mask []string, err error) {
 	if mask, err = maskOf(r.GetUpdateMask()); err != nil {
 		return change, mask, err
+	}
+	for _, path := range mask {
+		// Google's messages have no place for it, so that it would be taken away.
+		if path == "postrider" || strings.HasPrefix(path, "postrider.") {
+			return change, mask, subscriptions.Errorf(subscriptions.InvalidArgument, "updateMask: %s can be changed over REST alone", path)
+		}
 	}
 	change, err = subscriptionOf(name, r.GetSubscription(), rules.Masked(mask))
 	return change, mask, err

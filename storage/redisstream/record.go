@@ -33,6 +33,8 @@ type subscriptionRecord struct {
 	Retry          *retryRecord        `json:"retry,omitempty"`
 	Labels         map[string]string   `json:"labels,omitempty"`
 	Phase          subscriptions.Phase `json:"phase,omitempty"`
+	// Texts, since the domain's type marshals as what may be shown of it.
+	WebhookSecrets []string `json:"webhookSecrets,omitempty"`
 }
 
 type nameRecord struct {
@@ -105,6 +107,9 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
 	}
+	for _, secret := range s.WebhookSecrets {
+		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
+	}
 	if s.Push != nil {
 		r.Push = &pushRecord{s.Push.Endpoint}
 	}
@@ -127,6 +132,9 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, Expiration: r.Expiration,
 		Labels: r.Labels, Phase: r.Phase, Revision: revision,
+	}
+	for _, secret := range r.WebhookSecrets {
+		s.WebhookSecrets = append(s.WebhookSecrets, subscriptions.WebhookSecret(secret))
 	}
 	if r.Push != nil {
 		s.Push = &subscriptions.PushConfig{Endpoint: r.Push.Endpoint}

@@ -63,7 +63,7 @@ func readContract(data []byte) (*description, error) {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
 	d := &description{methods: map[string]*method{}, schemas: c.Components.Schemas}
-	maps.DeleteFunc(d.schemas, func(_ string, s *schema) bool { return s.Extension })
+	d.dropExtensions()
 	for path, item := range c.Paths {
 		for verb, node := range item {
 			if verb == "parameters" {
@@ -83,6 +83,18 @@ func readContract(data []byte) (*description, error) {
 		}
 	}
 	return d, nil
+}
+
+// dropExtensions takes away the messages of our own, and the fields that hold one: OpenAPI 3.0 allows no mark beside a $ref.
+func (d *description) dropExtensions() {
+	ours := map[string]bool{}
+	for name, s := range d.schemas {
+		ours[name] = s.Extension
+	}
+	maps.DeleteFunc(d.schemas, func(name string, _ *schema) bool { return ours[name] })
+	for _, s := range d.schemas {
+		maps.DeleteFunc(s.Properties, func(_ string, field *schema) bool { return ours[field.message()] })
+	}
 }
 
 func (c *contract) query(parameters []openParameter) map[string]*schema {

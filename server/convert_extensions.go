@@ -1,0 +1,37 @@
+package server
+
+import (
+	"cmp"
+
+	"postrider/server/api"
+	"postrider/subscriptions"
+)
+
+// What Postrider adds to a subscription stands in the object postrider. Its properties are the domain's to judge.
+
+// extend puts the object's properties into the domain's subscription.
+func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error {
+	if x == nil {
+		return nil
+	}
+	for i, given := range x.WebhookSecrets {
+		secret := subscriptions.WebhookSecret(cmp.Or(given.Secret, given.Fingerprint))
+		if given.Secret != "" && given.Fingerprint != "" && given.Fingerprint != secret.Fingerprint() {
+			return subscriptions.Errorf(subscriptions.InvalidArgument, "postrider.webhookSecrets[%d]: the fingerprint is not that of the secret", i)
+		}
+		s.WebhookSecrets = append(s.WebhookSecrets, secret)
+	}
+	return nil
+}
+
+// apiExtensions is nil for a subscription that has none of ours.
+func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
+	if len(s.WebhookSecrets) == 0 {
+		return nil
+	}
+	x := &api.SubscriptionExtensions{}
+	for _, secret := range s.WebhookSecrets {
+		x.WebhookSecrets = append(x.WebhookSecrets, api.WebhookSecret{Fingerprint: secret.Fingerprint()})
+	}
+	return x
+}

@@ -1,0 +1,86 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"postrider/subscriptions"
+)
+
+const (
+	oldSecret subscriptions.WebhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	newSecret subscriptions.WebhookSecret = "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh"
+)
+
+func webhookSecrets(given ...string) string {
+	return fmt.Sprintf(`{"postrider": {"webhookSecrets": [%s]}}`, strings.Join(given, ", "))
+}
+
+func secretEntry(s subscriptions.WebhookSecret) string {
+	return fmt.Sprintf(`{"secret": "%s"}`, string(s))
+}
+
+func printEntry(s subscriptions.WebhookSecret) string {
+	return fmt.Sprintf(`{"fingerprint": "%s"}`, s.Fingerprint())
+}
+
+// Secrets go in and never come out; what comes out names them, and goes in again.
+func TestWebhookSecretsAreWriteOnly(t *testing.T) {
+	t.Parallel()
+	s := newREST(t).withSubscription(webhookSecrets(secretEntry(oldSecret)))
+	patch := func(settings, mask string) fields {
+		return s.do("PATCH "+subPath, fmt.Sprintf(`{"subscription": %s, "updateMask": "%s"}`, settings, mask)).ok()
+	}
+	has := func(got fields, want ...subscriptions.WebhookSecret) {
+		t.Helper()
+		var prints []string
+		for _, secret := range want {
+			prints = append(prints, printEntry(secret))
+		}
+		shown, _ := got["postrider"].(fields)
+		if encode(shown) != encode(parsed(t, webhookSecrets(prints...))["postrider"]) {
+			t.Errorf("shown is %v, want %v", shown, prints)
+		}
+	}
+	has(s.do("GET "+subPath).ok(), oldSecret)
+	has(patch(webhookSecrets(secretEntry(newSecret), printEntry(oldSecret)), "postrider.webhookSecrets"), newSecret, oldSecret)
+	has(s.do("GET p/subscriptions").ok()["subscriptions"].([]any)[0].(fields), newSecret, oldSecret)
+	has(patch(`{"ackDeadlineSeconds": 20}`, "ackDeadlineSeconds"), newSecret, oldSecret)
+	has(patch(webhookSecrets(printEntry(newSecret)), "postrider"), newSecret)
+	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"pushEndpoint": "https://example.com/"}}`).ok()
+	s.do("POST "+subPath+":modifyPushConfig", `{}`).ok()
+	has(s.do("GET "+subPath).ok(), newSecret)
+	if got := patch(`{}`, "postrider.webhook_secrets")["postrider"]; got != nil {
+		t.Errorf("taken away, it reads %v", got)
+	}
+}
+
+func TestBadExtensions(t *testing.T) {
+	t.Parallel()
+	s := newREST(t).withSubscription("{}")
+	text := strings.TrimPrefix(string(oldSecret), "whsec_")
+	for settings, words := range map[string][]string{
+		`{"postrider": {"webhookSecret": []}}`:                         {"webhookSecret"},
+		`{"postrider": {"webhookSecrets": ["` + text + `"]}}`:          {"webhookSecrets"},
+		webhookSecrets(`{"secret": "` + text + `"}`):                   {"postrider.webhookSecrets[0]", "whsec_"},
+		webhookSecrets(printEntry(oldSecret)):                          {"postrider.webhookSecrets[0]", "no secret", oldSecret.Fingerprint()},
+		webhookSecrets(secretEntry(oldSecret), `{}`):                   {"postrider.webhookSecrets[1]"},
+		webhookSecrets(secretEntry(oldSecret), secretEntry(oldSecret)): {"postrider.webhookSecrets[1]", "twice"},
+		webhookSecrets(fmt.Sprintf(`{"secret": "%s", "fingerprint": "%s"}`, string(oldSecret), newSecret.Fingerprint())): {
+			"postrider.webhookSecrets[0]", "fingerprint"},
+	} {
+		for _, a := range []answer{
+			s.subscribe("other", settings),
+			s.do("PATCH "+subPath, fmt.Sprintf(`{"subscription": %s, "updateMask": "postrider"}`, settings)),
+		} {
+			a.invalid(words...)
+			if strings.Contains(a.body, text) {
+				t.Errorf("the secret comes back: %s", a.body)
+			}
+		}
+	}
+	if got := s.do("GET " + subPath).ok()["postrider"]; got != nil {
+		t.Errorf("what was refused had an effect: %v", got)
+	}
+}
