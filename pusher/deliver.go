@@ -26,6 +26,9 @@ const (
 	discardTime = time.Second
 )
 
+// idempotencyKey is the header that lets net/http repeat a POST.
+const idempotencyKey = "X-Idempotency-Key"
+
 // errHungUpAgain is the end of the patience with closed connections.
 var errHungUpAgain = errors.New("the endpoint closed the connection without an answer, twice")
 
@@ -54,7 +57,7 @@ func newTarget(endpoint, userAgent string) *target {
 		"User-Agent":   {userAgent},
 		// An empty value is not sent; it lets net/http repeat a request whose kept
 		// connection the endpoint closed just then, which is nobody's refusal.
-		"X-Idempotency-Key": {},
+		idempotencyKey: {},
 	}
 	if u.User != nil {
 		password, _ := u.User.Password()
@@ -85,9 +88,31 @@ func (t *target) proved(ctx context.Context, id subscriptions.MessageID, body []
 	return &one
 }
 
-// request makes a POST. Header and URL are shared by all requests; a transport
-// does not write to either.
-func (t *target) request(ctx context.Context, body []byte) *http.Request {
+// headerOf joins the target's header to a payload's. All envelopes share one: a
+// transport does not write to it.
+func (t *target) headerOf(p payload) http.Header {
+	if p.header == nil {
+		return t.header
+	}
+	for name, values := range t.header {
+		_, given := p.header[name]
+		once := name == idempotencyKey && len(p.body) == 0 // see repeat
+		if !given && !once && name != "Content-Type" {
+			p.header[name] = values
+		}
+	}
+	return p.header
+}
+
+// request makes a POST. The URL is shared by all requests.
+func (t *target) request(ctx context.Context, p payload) *http.Request {
+	r := &http.Request{
+		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: t.headerOf(p),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(p.body)),
+	}
+	if len(p.body) == 0 {
+		return r.WithContext(ctx)
+	}
 	// net/http opens the body again for each kept connection on which the request
 	// came to nothing. An endpoint that always hangs up would get the message as
 	// often as there are connections to its host, so there is one repetition.
@@ -96,23 +121,19 @@ func (t *target) request(ctx context.Context, body []byte) *http.Request {
 		if opened++; opened > 2 {
 			return nil, &exchangeError{reason: hungUp, err: errHungUpAgain}
 		}
-		return io.NopCloser(bytes.NewReader(body)), nil
+		return io.NopCloser(bytes.NewReader(p.body)), nil
 	}
-	reader, _ := open()
-	r := &http.Request{
-		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: t.header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: reader, GetBody: open, ContentLength: int64(len(body)),
-	}
+	r.Body, _ = open()
+	r.GetBody = open
 	return r.WithContext(ctx)
 }
 
-// deliver POSTs body, for no longer than until, and calls report once, as soon as
+// deliver POSTs a payload, for no longer than until, and calls report once, as soon as
 // the answer is known. It returns when the exchange is over, which can be later:
 // the rest of a body is read for a while, and who answered 102 is still at work,
 // so that hanging up would end it. Redirects are not followed, since a transport
 // does not.
-func deliver(ctx context.Context, transport http.RoundTripper, t *target, body []byte, until time.Time, report func(answer)) {
+func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payload, until time.Time, report func(answer)) {
 	if t.err != nil {
 		report(answer{err: t.err, last: true})
 		return
@@ -120,7 +141,10 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, body [
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	x := &exchange{report: report}
-	resp, err := transport.RoundTrip(t.request(x.trace(ctx), body))
+	resp, err := transport.RoundTrip(t.request(x.trace(ctx), p))
+	if err != nil && x.repeat(p, err) {
+		resp, err = transport.RoundTrip(t.request(x.trace(ctx), p))
+	}
 	if err != nil {
 		x.answer(answer{err: x.explain(err), last: true})
 		return
@@ -143,6 +167,7 @@ type exchange struct {
 	report   func(answer)
 	once     sync.Once
 	conn     *meteredConn
+	kept     bool  // conn had been used before
 	received int64 // on conn before this exchange
 }
 
@@ -151,6 +176,7 @@ func (x *exchange) trace(ctx context.Context) context.Context {
 		GotConn: func(info httptrace.GotConnInfo) {
 			if x.conn, _ = info.Conn.(*meteredConn); x.conn != nil {
 				x.received = x.conn.received.Load()
+				x.kept = info.Reused
 			}
 		},
 		// Called from the connection's own goroutine.
@@ -166,6 +192,12 @@ func (x *exchange) trace(ctx context.Context) context.Context {
 // answer reports the first answer; a second waits until that is done, so that an
 // exchange is never over before its outcome is known.
 func (x *exchange) answer(a answer) { x.once.Do(func() { x.report(a) }) }
+
+// repeat tells whether to send an empty body once more, on whose account net/http
+// would do so without end: a kept connection ended before anything came back.
+func (x *exchange) repeat(p payload, err error) bool {
+	return len(p.body) == 0 && x.kept && x.conn.received.Load() == x.received && classifyError(err) == hungUp
+}
 
 // explain finds the reason of an error that does not tell it itself.
 func (x *exchange) explain(err error) error {

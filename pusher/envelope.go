@@ -3,6 +3,7 @@ package pusher
 import (
 	"encoding/base64"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -11,6 +12,25 @@ import (
 
 	"postrider/subscriptions"
 )
+
+// payload is what a push brings: its body, and what it has in place of the
+// header of an envelope, which is nil for one.
+type payload struct {
+	body   []byte
+	header http.Header
+}
+
+// payloadOf writes a message as its subscription wants it.
+func payloadOf(sub subscriptions.Subscription, d subscriptions.Delivery) payload {
+	if sub.Push == nil || sub.Push.Wrapper != subscriptions.NoWrapper {
+		return payload{body: envelope(sub, d)}
+	}
+	p := payload{body: d.Message.Data, header: http.Header{}}
+	if sub.Push.WriteMetadata {
+		p.header = metadata(sub, d)
+	}
+	return p
+}
 
 // envelopeBase is more than the names, ids and times of an envelope take.
 const envelopeBase = 320

@@ -1,6 +1,8 @@
 package pusher
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"log"
@@ -47,7 +49,7 @@ func post(t *testing.T, transport *http.Transport, endpoint string, deadline tim
 	t.Helper()
 	defer transport.CloseIdleConnections()
 	var got []answer
-	deliver(t.Context(), transport, newTarget(endpoint, "test"), []byte("{}"), time.Now().Add(deadline),
+	deliver(t.Context(), transport, newTarget(endpoint, "test"), payload{body: []byte("{}")}, time.Now().Add(deadline),
 		func(a answer) { got = append(got, a) })
 	if len(got) != 1 {
 		t.Fatalf("%d answers of one POST: %v", len(got), got)
@@ -75,3 +77,22 @@ func endlessHeaders(conn net.Conn) {
 
 // quiet is for servers that are meant to fail.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// readOneRequest reads a request, behind which nothing may follow.
+func readOneRequest(t *testing.T, wire io.Reader) *http.Request {
+	t.Helper()
+	buffered := bufio.NewReader(wire)
+	r, err := http.ReadRequest(buffered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := io.ReadAll(buffered); len(rest) > 0 {
+		t.Errorf("after the request comes %q", rest)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r
+}

@@ -224,8 +224,8 @@ func (w *worker) post(work context.Context, p *push, d subscriptions.Delivery) {
 		})
 	}
 	if time.Now().Before(p.until) {
-		body := envelope(p.sub, d)
-		deliver(work, w.transport, p.target.proved(work, d.Message.ID, body), body, p.until, report)
+		payload := payloadOf(p.sub, d)
+		deliver(work, w.transport, p.target.proved(work, d.Message.ID, payload.body), payload, p.until, report)
 	} else {
 		report(answer{err: &exchangeError{reason: noTime, err: context.DeadlineExceeded}, last: true})
 	}

@@ -59,7 +59,14 @@ func pushOf(p *api.PushConfig) (push *subscriptions.PushConfig, attributes map[s
 	if p == nil {
 		return nil, nil
 	}
-	return rules.Push(p.PushEndpoint), p.Attributes
+	given := subscriptions.PushConfig{Endpoint: p.PushEndpoint}
+	switch {
+	case p.NoWrapper != nil:
+		given.Wrapper, given.WriteMetadata = subscriptions.NoWrapper, p.NoWrapper.WriteMetadata
+	case p.PubsubWrapper != nil:
+		given.Wrapper = subscriptions.PubsubWrapper
+	}
+	return rules.Push(given), p.Attributes
 }
 
 func retryOf(p *api.RetryPolicy) *subscriptions.RetryPolicy {
@@ -118,8 +125,15 @@ func apiPush(s subscriptions.Subscription) *api.PushConfig {
 		return nil
 	}
 	p := &api.PushConfig{Attributes: s.PushAttributes}
-	if s.Push != nil {
-		p.PushEndpoint = s.Push.Endpoint
+	if s.Push == nil {
+		return p
+	}
+	p.PushEndpoint = s.Push.Endpoint
+	switch s.Push.Wrapper {
+	case subscriptions.NoWrapper:
+		p.NoWrapper = &api.NoWrapper{WriteMetadata: s.Push.WriteMetadata}
+	case subscriptions.PubsubWrapper:
+		p.PubsubWrapper = &api.PubsubWrapper{}
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 )
@@ -52,14 +53,18 @@ func TestPresence(t *testing.T) {
 		"retry-zero":      {`{"retryPolicy": {"minimumBackoff": "0s"}}`, "retryPolicy", `{"minimumBackoff": "0s", "maximumBackoff": "600s"}`},
 		"attempts-absent": {`{"deadLetterPolicy": {"deadLetterTopic": "projects/p/topics/dead"}}`, "deadLetterPolicy", `{"deadLetterTopic": "projects/p/topics/dead", "maxDeliveryAttempts": 5}`},
 		"push-versioned":  {`{"pushConfig": {"pushEndpoint": "http://h/"}}`, "pushConfig", `{"pushEndpoint": "http://h/", "attributes": {"x-goog-version": "v1"}}`},
-		"push-wrapped":    {`{"pushConfig": {"pushEndpoint": "http://h/", "pubsubWrapper": {}}}`, "pushConfig", `{"pushEndpoint": "http://h/", "attributes": {"x-goog-version": "v1"}}`},
+		"push-wrapped":    {`{"pushConfig": {"pushEndpoint": "http://h/", "pubsubWrapper": {}}}`, "pushConfig", `{"pushEndpoint": "http://h/", "pubsubWrapper": {}, "attributes": {"x-goog-version": "v1"}}`},
+		"push-bare":       {`{"pushConfig": {"pushEndpoint": "http://h/", "noWrapper": {}}}`, "pushConfig", `{"pushEndpoint": "http://h/", "noWrapper": {}, "attributes": {"x-goog-version": "v1"}}`},
+		"push-metadata":   {`{"pushConfig": {"pushEndpoint": "http://h/", "noWrapper": {"writeMetadata": true}}}`, "pushConfig", `{"pushEndpoint": "http://h/", "noWrapper": {"writeMetadata": true}, "attributes": {"x-goog-version": "v1"}}`},
 	} {
 		got, _ := s.subscribe(id, c.settings).ok()[c.field].(fields)
 		if encode(got) != encode(parsed(t, c.want)) {
 			t.Errorf("%s: %s is %v, want %s", c.settings, c.field, got, c.want)
 		}
 	}
-	for _, pulled := range []string{`{}`, `{"pushConfig": {}}`, `{"pushConfig": null}`, `{"pushConfig": {"attributes": {}}}`} {
+	for _, pulled := range []string{
+		`{}`, `{"pushConfig": {}}`, `{"pushConfig": null}`, `{"pushConfig": {"attributes": {}}}`, `{"pushConfig": {"pubsubWrapper": {}}}`,
+	} {
 		if got := s.subscribe("pulled", pulled).ok()["pushConfig"]; got != nil {
 			t.Errorf("%s: pushConfig is %v", pulled, got)
 		}
@@ -82,6 +87,56 @@ func TestModifyPushConfig(t *testing.T) {
 	s.do("POST "+subPath+":modifyPushConfig", `{}`).is(`{}`)
 	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"pushEndpoint": "ftp://example.com/"}}`).invalid("pushConfig.pushEndpoint", "http or https")
 	s.do("POST p/subscriptions/missing:modifyPushConfig", `{"pushConfig": {"pushEndpoint": "ftp://example.com/"}}`).fails(http.StatusNotFound, "NOT_FOUND")
+}
+
+// A change of the wrapper, in every way there is.
+func TestWrapperMasks(t *testing.T) {
+	t.Parallel()
+	s := newREST(t).withTopic()
+	const pushed, bare = `"pushEndpoint": "http://h/"`, `"noWrapper": {}`
+	for i, c := range []struct{ before, change, mask, want string }{
+		{pushed, bare, "pushConfig.noWrapper", pushed + "," + bare},
+		{pushed, bare, "pushConfig.no_wrapper", pushed + "," + bare},
+		{pushed, bare, "pushConfig", ""},
+		{pushed, bare, "labels", pushed},
+		{pushed, ``, "pushConfig.noWrapper", pushed},
+		{pushed + `,"noWrapper": {"writeMetadata": true}`, ``, "pushConfig.noWrapper", pushed},
+		{pushed + `,"noWrapper": {"writeMetadata": true}`, bare, "pushConfig.noWrapper", pushed + "," + bare},
+		{pushed + `,"noWrapper": {"writeMetadata": true}`, bare, "pushConfig.noWrapper.writeMetadata", pushed + "," + bare},
+		{pushed + `,"noWrapper": {"writeMetadata": true}`, ``, "pushConfig.noWrapper.writeMetadata", pushed + "," + bare},
+		{pushed, `"noWrapper": {"writeMetadata": true}`, "pushConfig.noWrapper.writeMetadata", pushed + `,"noWrapper": {"writeMetadata": true}`},
+		{pushed, ``, "pushConfig.noWrapper.writeMetadata", pushed},
+		{pushed + "," + bare, ``, "pushConfig.pubsubWrapper", pushed + "," + bare},
+		{pushed + "," + bare, `"pubsubWrapper": {}`, "pushConfig.pubsubWrapper", pushed + `,"pubsubWrapper": {}`},
+		{pushed + `,"pubsubWrapper": {}`, bare, "pushConfig.noWrapper,pushConfig.pubsubWrapper", pushed + "," + bare},
+		{pushed + `,"pubsubWrapper": {}`, ``, "pushConfig.pubsubWrapper", pushed},
+		{pushed + "," + bare, `"pushEndpoint": "http://i/"`, "pushConfig.pushEndpoint", `"pushEndpoint": "http://i/",` + bare},
+		{pushed + "," + bare, ``, "pushConfig.pushEndpoint", `"pushEndpoint": ""`},
+		{pushed + "," + bare, `"pushEndpoint": "http://i/"`, "pushConfig", `"pushEndpoint": "http://i/"`},
+		{`"pushEndpoint": ""`, bare, "pushConfig.noWrapper", ""},
+		{`"pushEndpoint": ""`, bare, "pushConfig", ""},
+		{`"pushEndpoint": ""`, `"pubsubWrapper": {}`, "pushConfig.pubsubWrapper", `"pushEndpoint": ""`},
+		{`"pushEndpoint": ""`, pushed + "," + bare, "pushConfig.pushEndpoint,pushConfig.noWrapper", pushed + "," + bare},
+	} {
+		id := fmt.Sprintf("masked-%d", i)
+		s.subscribe(id, `{"pushConfig": {`+c.before+`}}`).ok()
+		got := s.do("PATCH p/subscriptions/"+id, fmt.Sprintf(`{"subscription": {"pushConfig": {%s}}, "updateMask": "%s"}`, c.change, c.mask))
+		if c.want == "" {
+			got.invalid("pushConfig.noWrapper", "pushEndpoint")
+			continue
+		}
+		push, _ := got.ok()["pushConfig"].(fields)
+		delete(push, "attributes")
+		want := parsed(t, `{`+c.want+`}`)
+		if want["pushEndpoint"] == "" {
+			delete(want, "pushEndpoint")
+		}
+		if encode(push) != encode(want) && len(push)+len(want) > 0 {
+			t.Errorf("{%s} and %s of {%s}: %v, want %v", c.before, c.mask, c.change, push, want)
+		}
+	}
+	s.subscribe("bare", `{"pushConfig": {"noWrapper": {}}}`).invalid("pushConfig.noWrapper", "pushEndpoint")
+	s.do("POST p/subscriptions/masked-1:modifyPushConfig", `{"pushConfig": {"noWrapper": {}}}`).invalid("pushConfig.noWrapper", "pushEndpoint")
 }
 
 func TestDetach(t *testing.T) {

@@ -37,7 +37,7 @@ func unbuiltOfPush(p *api.PushConfig) rules.UnbuiltOfPush {
 	if p == nil {
 		return rules.UnbuiltOfPush{}
 	}
-	return rules.UnbuiltOfPush{OidcToken: p.OidcToken != nil, NoWrapper: p.NoWrapper != nil}
+	return rules.UnbuiltOfPush{OidcToken: p.OidcToken != nil}
 }
 
 // filled tells whether an object of any content has any.

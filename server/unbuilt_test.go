@@ -39,7 +39,6 @@ func TestUnbuiltFieldsOfASubscription(t *testing.T) {
 		"retainAckedMessages":       `true`,
 		"enableExactlyOnceDelivery": `true`,
 		"pushConfig.oidcToken":      `{"serviceAccountEmail": "a@b"}`,
-		"pushConfig.noWrapper":      `{}`,
 		"bigqueryConfig":            `{"table": "a.b.c"}`,
 		"bigtableConfig":            `{"table": "x"}`,
 		"cloudStorageConfig":        `{"bucket": "x"}`,
@@ -60,7 +59,6 @@ func TestUnbuiltFieldsOfASubscription(t *testing.T) {
 	}
 	s.subscribe("other", `{"filter": "attributes:k"}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "filter:")
 	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"oidcToken": {}}}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "pushConfig.oidcToken:")
-	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"noWrapper": {}}}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", "pushConfig.noWrapper:")
 	if got := s.do("GET " + subPath).ok()["pushConfig"]; got != nil {
 		t.Errorf("what was refused had an effect: pushConfig is %v", got)
 	}

@@ -17,11 +17,13 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	if err != nil {
 		return Subscription{}, err
 	}
+	push := sub.Push
+	sub.Push = nil
+	sub.setPush(push, sub.PushAttributes)
 	sub, err = sub.withNewExtensions()
 	if err := firstError(err, sub.complete(), s.deadLetterTopicExists(ctx, sub)); err != nil {
 		return Subscription{}, err
 	}
-	sub.setPush(sub.Push, sub.PushAttributes)
 	sub.UID, sub.TopicUID, sub.Phase, sub.Revision = newUID(), topic.UID, Creating, 1
 	for {
 		err := s.store.InsertSubscription(ctx, sub)

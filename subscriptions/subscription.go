@@ -67,9 +67,23 @@ type Subscription struct {
 
 // PushConfig says where the messages of a push subscription go.
 type PushConfig struct {
-	// Endpoint is an absolute http or https URL.
+	// Endpoint is an absolute http or https URL. In a request it may be empty:
+	// then the subscription is pulled.
 	Endpoint string
+	Wrapper  Wrapper
+	// WriteMetadata makes headers of what a message has beside its data. Only
+	// with NoWrapper.
+	WriteMetadata bool
 }
+
+// Wrapper says what the body of a push is.
+type Wrapper string
+
+// The wrappers. Unset is as PubsubWrapper, but is not reported.
+const (
+	PubsubWrapper Wrapper = "pubsub" // the JSON envelope
+	NoWrapper     Wrapper = "none"   // the data alone
+)
 
 // DeadLetterPolicy says where messages go that were tried often enough.
 type DeadLetterPolicy struct {

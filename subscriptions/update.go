@@ -51,10 +51,43 @@ func (s *Subscription) applyPushMask(change Subscription, fields map[string]bool
 	case fields["pushConfig"]:
 		s.setPush(change.Push, change.PushAttributes)
 	case fields["pushConfig.pushEndpoint"]:
-		s.setPush(change.Push, s.PushAttributes)
+		s.setEndpoint(orZero(change.Push).Endpoint)
 	}
 	if fields["pushConfig.attributes"] {
 		s.PushAttributes = maps.Clone(change.PushAttributes)
+	}
+	s.applyWrapperMask(orZero(change.Push), fields)
+}
+
+// setEndpoint replaces the endpoint alone. Without one the subscription is
+// pulled, and how it was pushed is forgotten.
+func (s *Subscription) setEndpoint(endpoint string) {
+	if endpoint == "" {
+		s.setPush(nil, s.PushAttributes)
+		return
+	}
+	push := orZero(s.Push)
+	push.Endpoint = endpoint
+	s.setPush(&push, s.PushAttributes)
+}
+
+// applyWrapperMask changes one of the two wrappers, which exclude one another: to
+// take away the one that is not there changes nothing.
+func (s *Subscription) applyWrapperMask(from PushConfig, fields map[string]bool) {
+	push := orZero(s.Push)
+	for field, wrapper := range map[string]Wrapper{"pushConfig.noWrapper": NoWrapper, "pushConfig.pubsubWrapper": PubsubWrapper} {
+		if fields[field] && (from.Wrapper == wrapper || push.Wrapper == wrapper) {
+			push.Wrapper, push.WriteMetadata = "", false
+			if from.Wrapper == wrapper {
+				push.Wrapper, push.WriteMetadata = wrapper, from.WriteMetadata
+			}
+		}
+	}
+	if fields["pushConfig.noWrapper.writeMetadata"] && (from.Wrapper == NoWrapper || push.Wrapper == NoWrapper) {
+		push.Wrapper, push.WriteMetadata = NoWrapper, from.WriteMetadata
+	}
+	if push != orZero(s.Push) {
+		s.setPush(&push, s.PushAttributes)
 	}
 }
 
@@ -62,6 +95,9 @@ func (s *Subscription) applyPushMask(change Subscription, fields map[string]bool
 // the attribute that says in which version messages came, as Google's does.
 func (s *Subscription) setPush(push *PushConfig, attributes map[string]string) {
 	was := s.Push != nil
+	if push != nil && push.Endpoint == "" && push.Wrapper != NoWrapper {
+		push = nil // what the other wrapper asks for is no setting of a pull subscription
+	}
 	s.Push, s.PushAttributes = clone(push), maps.Clone(attributes)
 	if (was || s.Push != nil) && len(s.PushAttributes) == 0 {
 		s.PushAttributes = map[string]string{"x-goog-version": "v1"}

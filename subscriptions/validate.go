@@ -185,6 +185,9 @@ func (s *Subscription) validatePush() error {
 	if s.Push == nil {
 		return nil
 	}
+	if s.Push.Endpoint == "" {
+		return Errorf(InvalidArgument, "pushConfig.noWrapper: is about pushes, and there is no pushConfig.pushEndpoint")
+	}
 	u, err := url.Parse(s.Push.Endpoint)
 	if err != nil || len(s.Push.Endpoint) > maxEndpointBytes || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.Fragment != "" || u.Opaque != "" || !legalPort(u) {
 		// The URL itself may hold a token, so it is not repeated here.

@@ -15,7 +15,7 @@ import (
 type subscriptionFlags struct {
 	set *pflag.FlagSet
 
-	endpoint    string
+	push        pushFlags
 	ackDeadline duration
 	retention   duration
 	expiration  expiry
@@ -29,7 +29,7 @@ type subscriptionFlags struct {
 
 func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.endpoint, "push-endpoint", "", "`URL` that messages are POSTed to; without it they are pulled")
+	f.push.bind(set)
 	set.Var(&f.ackDeadline, "ack-deadline", "`TIME` that a delivery may take, 10s to 600s (default 10s)")
 	set.Var(&f.retention, "message-retention-duration", "`TIME` that unacknowledged messages are kept, 10m to 31d (default 7d)")
 	set.Var(&f.expiration, "expiration-period", "`TIME` without use after which the subscription is deleted, 1d or more, or never (default 31d)")
@@ -62,6 +62,8 @@ func (f *subscriptionFlags) bindClear(c *cobra.Command) {
 // masks lists which field of the API each flag sets.
 var masks = []struct{ flag, path string }{
 	{"push-endpoint", "pushConfig.pushEndpoint"},
+	{"push-no-wrapper", "pushConfig.noWrapper"},
+	{"push-no-wrapper-write-metadata", "pushConfig.noWrapper.writeMetadata"},
 	{"ack-deadline", "ackDeadlineSeconds"},
 	{"message-retention-duration", "messageRetentionDuration"},
 	{"expiration-period", "expirationPolicy"},
@@ -96,9 +98,7 @@ func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 	if time.Duration(f.ackDeadline)%time.Second != 0 {
 		return sub, usagef("--ack-deadline: %v is not a whole number of seconds", time.Duration(f.ackDeadline))
 	}
-	if f.endpoint != "" {
-		sub.PushConfig = &api.PushConfig{PushEndpoint: f.endpoint}
-	}
+	sub.PushConfig = f.push.config()
 	sub.MessageRetentionDuration = f.duration("message-retention-duration", f.retention)
 	if f.set.Changed("expiration-period") {
 		sub.ExpirationPolicy = &api.ExpirationPolicy{}
@@ -133,4 +133,29 @@ func (f *subscriptionFlags) duration(flag string, d duration) *wire.Duration {
 		return nil
 	}
 	return wire.NewDuration(time.Duration(d))
+}
+
+// pushFlags are the fields of a push configuration.
+type pushFlags struct {
+	endpoint                 string
+	noWrapper, writeMetadata bool
+}
+
+func (f *pushFlags) bind(set *pflag.FlagSet) {
+	set.StringVar(&f.endpoint, "push-endpoint", "", "`URL` that messages are POSTed to; without it they are pulled")
+	set.BoolVar(&f.noWrapper, "push-no-wrapper", false, "push the data alone, without the JSON envelope")
+	set.BoolVar(&f.writeMetadata, "push-no-wrapper-write-metadata", false,
+		"the same, with headers of the message's id, time and attributes")
+}
+
+// config is nil when nothing is set.
+func (f *pushFlags) config() *api.PushConfig {
+	if *f == (pushFlags{}) {
+		return nil
+	}
+	p := &api.PushConfig{PushEndpoint: f.endpoint}
+	if f.noWrapper || f.writeMetadata {
+		p.NoWrapper = &api.NoWrapper{WriteMetadata: f.writeMetadata}
+	}
+	return p
 }

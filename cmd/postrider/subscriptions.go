@@ -134,22 +134,22 @@ func newSubscriptionDetach(p process) *cobra.Command {
 }
 
 func newModifyPushConfig(p process) *cobra.Command {
-	var endpoint string
+	var push pushFlags
 	c := &cobra.Command{
 		Use: "modify-push-config SUBSCRIPTION", Short: "Push a subscription elsewhere, or let it be pulled", Args: nArgs(1, 1),
 		Example: `  postrider subscriptions modify-push-config billing --push-endpoint https://billing.example.com/orders
   postrider subscriptions modify-push-config billing --pull`,
 	}
-	c.Flags().StringVar(&endpoint, "push-endpoint", "", "`URL` that messages are POSTed to")
+	push.bind(c.Flags())
 	c.Flags().Bool("pull", false, "push no longer; the backlog stays")
 	c.MarkFlagsOneRequired("push-endpoint", "pull")
 	c.MarkFlagsMutuallyExclusive("push-endpoint", "pull")
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
-		body := api.ModifyPushConfigRequest{PushConfig: &api.PushConfig{PushEndpoint: endpoint}}
+		body := api.ModifyPushConfigRequest{PushConfig: push.config()}
 		empty, err := call[api.Empty](s.ModifyPushConfig(ctx, name.Project, name.ID, body))
 		done := name.String() + " is now pulled"
-		if endpoint != "" {
-			done = name.String() + " is now pushed to " + endpoint
+		if push.endpoint != "" {
+			done = name.String() + " is now pushed to " + push.endpoint
 		}
 		return s.printDone(done, empty, err)
 	})

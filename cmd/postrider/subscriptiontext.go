@@ -28,9 +28,19 @@ func deliveryText(sub api.Subscription) string {
 	case sub.Detached:
 		return "detached"
 	case sub.PushConfig != nil && sub.PushConfig.PushEndpoint != "":
-		return "push to " + sub.PushConfig.PushEndpoint
+		return wrapperText(sub.PushConfig) + " to " + sub.PushConfig.PushEndpoint
 	}
 	return "pull"
+}
+
+func wrapperText(p *api.PushConfig) string {
+	switch {
+	case p.NoWrapper == nil:
+		return "push"
+	case p.NoWrapper.WriteMetadata:
+		return "push of data, with metadata in headers,"
+	}
+	return "push of data"
 }
 
 func orderText(sub api.Subscription) string {

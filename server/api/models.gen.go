@@ -164,9 +164,15 @@ type ModifyPushConfigRequest struct {
 	PushConfig *PushConfig `json:"pushConfig,omitempty"`
 }
 
-// NoWrapper Pushes the message's data as the request body. Excludes `pubsubWrapper`.
+// NoWrapper Pushes the message's data as the request body, without a `Content-Type` unless `writeMetadata` brings one.
+// Excludes `pubsubWrapper`. Needs a `pushEndpoint`.
 type NoWrapper struct {
-	// WriteMetadata Adds the message's id, time and attributes as headers.
+	// WriteMetadata Adds headers: `x-goog-pubsub-subscription-name`, `-message-id`, `-publish-time`, `-ordering-key` where there
+	// is one, `-delivery-attempt` where there is a dead-letter policy; and each attribute under its own name,
+	// which is how a publisher sets the `Content-Type`. An attribute is left out that is no legal header, or
+	// whose name would speak for the server or for whoever sends the request: `Host`, `Content-Length`,
+	// `Authorization`, `Cookie`, `Forwarded`, `Via`, `X-Forwarded-…`, `X-Goog-…`, `Webhook-…`, `Proxy-…`,
+	// `Sec-…`, those of one connection, and whatever else browsers keep scripts from setting.
 	WriteMetadata bool `json:"writeMetadata,omitempty"`
 }
 
@@ -234,7 +240,8 @@ type PushConfig struct {
 	// value is `v1`, which is filled in.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
-	// NoWrapper Pushes the message's data as the request body. Excludes `pubsubWrapper`.
+	// NoWrapper Pushes the message's data as the request body, without a `Content-Type` unless `writeMetadata` brings one.
+	// Excludes `pubsubWrapper`. Needs a `pushEndpoint`.
 	NoWrapper *NoWrapper `json:"noWrapper,omitempty" oneof:"wrapper"`
 
 	// OidcToken Signs each push with a token that the endpoint can verify.

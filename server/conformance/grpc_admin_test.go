@@ -151,6 +151,35 @@ func TestGRPCPushConfig(t *testing.T) {
 	})
 }
 
+func TestGRPCUnwrappedPush(t *testing.T) {
+	withGRPC(t, func(c grpcClient) {
+		pushed := make(chan *http.Request, 100)
+		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body, err := io.ReadAll(r.Body); err != nil || string(body) != "0" {
+				c.Errorf("pushed %q (%v)", body, err)
+			}
+			pushed <- r.Clone(context.Background())
+			w.WriteHeader(http.StatusNoContent)
+		}))
+		c.Cleanup(endpoint.Close)
+		c.topic(orders)
+		bare := &pubsubpb.PushConfig{
+			PushEndpoint: endpoint.URL,
+			Wrapper:      &pubsubpb.PushConfig_NoWrapper_{NoWrapper: &pubsubpb.PushConfig_NoWrapper{WriteMetadata: true}},
+		}
+		c.subscribe(&pubsubpb.Subscription{PushConfig: bare})
+		got, err := c.SubscriptionAdminClient.GetSubscription(c.ctx, &pubsubpb.GetSubscriptionRequest{Subscription: billing})
+		c.must(err)
+		if !got.PushConfig.GetNoWrapper().GetWriteMetadata() {
+			c.Errorf("the push configuration reads %v", got.PushConfig)
+		}
+		c.publishMany(1)
+		if h := (<-pushed).Header; h.Get("x-goog-pubsub-subscription-name") != billing || h.Get("x-goog-pubsub-message-id") == "" || h.Get("Content-Type") != "" {
+			c.Errorf("pushed with %v", h)
+		}
+	})
+}
+
 // What a subscriber's stream ends with reaches its user.
 func TestGRPCReceiveFails(t *testing.T) {
 	withGRPC(t, func(c grpcClient) {

@@ -150,6 +150,8 @@ var subscriptionSettings = []string{
 	`{"pushConfig": {"pushEndpoint": "nowhere"}}`,
 	`{"pushConfig": {"pushEndpoint": "https://example.com/", "oidcToken": {}}}`,
 	`{"pushConfig": {"pushEndpoint": "https://example.com/", "noWrapper": {"writeMetadata": true}}}`,
+	`{"pushConfig": {"noWrapper": {}}}`,
+	`{"pushConfig": {"pubsubWrapper": {}}}`,
 	`{"labels": {"A": "b"}}`,
 	`{"labels": {"": "b"}}`,
 	`{"enableMessageOrdering": true}`,
@@ -169,6 +171,7 @@ var masks = []string{
 	"ackDeadlineSeconds", "messageRetentionDuration", "expirationPolicy", "expirationPolicy.ttl", "labels",
 	"deadLetterPolicy", "deadLetterPolicy.maxDeliveryAttempts", "retryPolicy", "retryPolicy.minimumBackoff",
 	"pushConfig", "pushConfig.pushEndpoint", "pushConfig.attributes", "pushConfig.oidcToken",
+	"pushConfig.noWrapper", "pushConfig.noWrapper.writeMetadata", "pushConfig.pubsubWrapper",
 	"enableExactlyOnceDelivery,labels", "retainAckedMessages", "bigqueryConfig", "cloudStorageConfig.bucket", "messageTransforms", "tags",
 }
 

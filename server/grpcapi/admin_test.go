@@ -94,6 +94,12 @@ func TestSubscriptions(t *testing.T) {
 		r.must(err)
 		r.is(must[*pubsubpb.Subscription](r)(r.GetSubscription(r.ctx, &pubsubpb.GetSubscriptionRequest{Subscription: billing})),
 			want+`, "pushConfig": {"attributes": {"x-goog-version": "v1"}}}`)
+		bare := &pubsubpb.PushConfig{PushEndpoint: "https://example.com/", Wrapper: &pubsubpb.PushConfig_NoWrapper_{NoWrapper: &pubsubpb.PushConfig_NoWrapper{WriteMetadata: true}}}
+		r.is(must[*pubsubpb.Subscription](r)(r.UpdateSubscription(r.ctx, &pubsubpb.UpdateSubscriptionRequest{
+			Subscription: &pubsubpb.Subscription{Name: billing, PushConfig: bare}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"push_config"}},
+		})), want+`, "pushConfig": {"pushEndpoint": "https://example.com/", "noWrapper": {"writeMetadata": true}, "attributes": {"x-goog-version": "v1"}}}`)
+		_, err = r.ModifyPushConfig(r.ctx, &pubsubpb.ModifyPushConfigRequest{Subscription: billing, PushConfig: &pubsubpb.PushConfig{Wrapper: bare.Wrapper}})
+		r.refused(err, codes.InvalidArgument, "pushConfig.noWrapper")
 		_, err = r.DetachSubscription(r.ctx, &pubsubpb.DetachSubscriptionRequest{Subscription: billing})
 		r.must(err)
 		_, err = r.DeleteTopic(r.ctx, &pubsubpb.DeleteTopicRequest{Topic: orders})
@@ -239,7 +245,6 @@ func TestUnbuilt(t *testing.T) {
 			"cloudStorageConfig":        `{"cloudStorageConfig": {"bucket": "b"}}`,
 			"messageTransforms":         `{"messageTransforms": [{}]}`,
 			"pushConfig.oidcToken":      `{"pushConfig": {"pushEndpoint": "https://example.com", "oidcToken": {}}}`,
-			"pushConfig.noWrapper":      `{"pushConfig": {"pushEndpoint": "https://example.com", "noWrapper": {}}}`,
 		} {
 			in := &pubsubpb.Subscription{}
 			r.must(protojson.Unmarshal([]byte(sub), in))

@@ -44,7 +44,7 @@ func subscriptionOf(name subscriptions.SubscriptionName, in *pubsubpb.Subscripti
 	}
 	s = subscriptions.Subscription{
 		Name: name, AckDeadline: seconds(in.GetAckDeadlineSeconds()), Labels: in.GetLabels(),
-		Push: rules.Push(in.GetPushConfig().GetPushEndpoint()), PushAttributes: in.GetPushConfig().GetAttributes(),
+		Push: pushOf(in.GetPushConfig()), PushAttributes: in.GetPushConfig().GetAttributes(),
 	}
 	if about("retryPolicy") {
 		if s.Retry, err = retryOf(in.GetRetryPolicy()); err != nil {
@@ -89,7 +89,18 @@ func unbuiltOfSubscription(s *pubsubpb.Subscription) rules.UnbuiltOfSubscription
 }
 
 func unbuiltOfPush(p *pubsubpb.PushConfig) rules.UnbuiltOfPush {
-	return rules.UnbuiltOfPush{OidcToken: p.GetOidcToken() != nil, NoWrapper: p.GetNoWrapper() != nil}
+	return rules.UnbuiltOfPush{OidcToken: p.GetOidcToken() != nil}
+}
+
+func pushOf(p *pubsubpb.PushConfig) *subscriptions.PushConfig {
+	given := subscriptions.PushConfig{Endpoint: p.GetPushEndpoint()}
+	switch {
+	case p.GetNoWrapper() != nil:
+		given.Wrapper, given.WriteMetadata = subscriptions.NoWrapper, p.GetNoWrapper().GetWriteMetadata()
+	case p.GetPubsubWrapper() != nil:
+		given.Wrapper = subscriptions.PubsubWrapper
+	}
+	return rules.Push(given)
 }
 
 func retryOf(p *pubsubpb.RetryPolicy) (*subscriptions.RetryPolicy, error) {
@@ -138,8 +149,15 @@ func pbPush(s subscriptions.Subscription) *pubsubpb.PushConfig {
 		return nil
 	}
 	p := &pubsubpb.PushConfig{Attributes: s.PushAttributes}
-	if s.Push != nil {
-		p.PushEndpoint = s.Push.Endpoint
+	if s.Push == nil {
+		return p
+	}
+	p.PushEndpoint = s.Push.Endpoint
+	switch s.Push.Wrapper {
+	case subscriptions.NoWrapper:
+		p.Wrapper = &pubsubpb.PushConfig_NoWrapper_{NoWrapper: &pubsubpb.PushConfig_NoWrapper{WriteMetadata: s.Push.WriteMetadata}}
+	case subscriptions.PubsubWrapper:
+		p.Wrapper = &pubsubpb.PushConfig_PubsubWrapper_{PubsubWrapper: &pubsubpb.PushConfig_PubsubWrapper{}}
 	}
 	return p
 }

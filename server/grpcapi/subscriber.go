@@ -104,8 +104,7 @@ func (s *subscriber) ModifyPushConfig(ctx context.Context, r *pubsubpb.ModifyPus
 	if err := unbuiltOfPush(r.GetPushConfig()).Refuse(rules.EveryField); err != nil {
 		return nil, s.unlessMissing(ctx, name, err)
 	}
-	push := rules.Push(r.GetPushConfig().GetPushEndpoint())
-	return &emptypb.Empty{}, s.backend.ModifyPushConfig(ctx, name, push, r.GetPushConfig().GetAttributes())
+	return &emptypb.Empty{}, s.backend.ModifyPushConfig(ctx, name, pushOf(r.GetPushConfig()), r.GetPushConfig().GetAttributes())
 }
 
 // Pull hands out messages. gRPC ends ctx when the client goes; from then on nothing is leased for it.

@@ -92,15 +92,13 @@ func (u UnbuiltOfSubscription) Refuse(about Fields) error {
 	return u.Push.Refuse(about)
 }
 
-// UnbuiltOfPush is UnbuiltOfTopic for a push configuration. To be there is what these ask for, even when empty. The
-// pubsubWrapper asks for what is done anyway.
-type UnbuiltOfPush struct{ OidcToken, NoWrapper bool }
+// UnbuiltOfPush is UnbuiltOfTopic for a push configuration. To be there is what these ask for, even when empty.
+type UnbuiltOfPush struct{ OidcToken bool }
 
 // Refuse fails with UNIMPLEMENTED when a field is set that the request is about.
 func (u UnbuiltOfPush) Refuse(about Fields) error {
 	return refuse(about, []unbuilt{
 		{"pushConfig.oidcToken", u.OidcToken},
-		{"pushConfig.noWrapper", u.NoWrapper},
 	})
 }
 

@@ -32,12 +32,13 @@ func DeadLetter(topic string, attempts int) (*subscriptions.DeadLetterPolicy, er
 	return policy, err
 }
 
-// Push is a push configuration: nil without an endpoint, for then the subscription is pulled.
-func Push(endpoint string) *subscriptions.PushConfig {
-	if endpoint == "" {
+// Push is a push configuration: nil when nothing is set. That there is no endpoint is left to the domain, since a change may be
+// about the rest.
+func Push(given subscriptions.PushConfig) *subscriptions.PushConfig {
+	if given == (subscriptions.PushConfig{}) {
 		return nil
 	}
-	return &subscriptions.PushConfig{Endpoint: endpoint}
+	return &given
 }
 
 // positive is a duration whose absence the domain knows as 0. So a 0 that is there, which is too short, is refused here, since

@@ -15,7 +15,7 @@ func TestMasked(t *testing.T) {
 	t.Parallel()
 	about := rules.Masked([]string{"pushConfig.oidcToken", "retryPolicy"})
 	for path, want := range map[string]bool{
-		"pushConfig": true, "pushConfig.oidcToken": true, "pushConfig.noWrapper": false,
+		"pushConfig": true, "pushConfig.oidcToken": true, "pushConfig.attributes": false,
 		"retryPolicy": true, "retryPolicy.minimumBackoff": true, "retryPolicyX": false, "labels": false,
 	} {
 		if about(path) != want {

@@ -43,7 +43,9 @@ type nameRecord struct {
 }
 
 type pushRecord struct {
-	Endpoint string `json:"endpoint,omitempty"`
+	Endpoint      string                `json:"endpoint,omitempty"`
+	Wrapper       subscriptions.Wrapper `json:"wrapper,omitempty"`
+	WriteMetadata bool                  `json:"writeMetadata,omitempty"`
 }
 
 type deadLetterRecord struct {
@@ -111,7 +113,8 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
 	}
 	if s.Push != nil {
-		r.Push = &pushRecord{s.Push.Endpoint}
+		push := pushRecord(*s.Push)
+		r.Push = &push
 	}
 	if s.DeadLetter != nil {
 		r.DeadLetter = &deadLetterRecord{nameRecord(s.DeadLetter.Topic), s.DeadLetter.MaxAttempts}
@@ -137,7 +140,8 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		s.WebhookSecrets = append(s.WebhookSecrets, subscriptions.WebhookSecret(secret))
 	}
 	if r.Push != nil {
-		s.Push = &subscriptions.PushConfig{Endpoint: r.Push.Endpoint}
+		push := subscriptions.PushConfig(*r.Push)
+		s.Push = &push
 	}
 	if r.DeadLetter != nil {
 		s.DeadLetter = &subscriptions.DeadLetterPolicy{
