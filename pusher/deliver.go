@@ -128,18 +128,16 @@ func (t *target) request(ctx context.Context, p payload) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// deliver POSTs a payload, for no longer than until, and calls report once, as soon as
+// deliver POSTs a payload, for no longer than ctx, and calls report once, as soon as
 // the answer is known. It returns when the exchange is over, which can be later:
 // the rest of a body is read for a while, and who answered 102 is still at work,
 // so that hanging up would end it. Redirects are not followed, since a transport
 // does not.
-func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payload, until time.Time, report func(answer)) {
+func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payload, report func(answer)) {
 	if t.err != nil {
 		report(answer{err: t.err, last: true})
 		return
 	}
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
 	x := &exchange{report: report}
 	resp, err := transport.RoundTrip(t.request(x.trace(ctx), p))
 	if err != nil && x.repeat(p, err) {
@@ -156,7 +154,7 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payl
 		return
 	}
 	x.answer(answer{status: resp.StatusCode})
-	late := time.AfterFunc(discardTime, cancel)
+	late := time.AfterFunc(discardTime, func() { resp.Body.Close() })
 	defer late.Stop()
 	// What follows the status cannot change the outcome, nor can failing here.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDiscard)

@@ -174,7 +174,7 @@ func TestABodyThatDribblesDelaysNoOutcome(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	start := time.Now()
 	var known time.Duration
-	deliver(t.Context(), transport, newTarget(s.URL, "test"), payload{}, start.Add(time.Minute), func(a answer) {
+	deliverWithin(t, transport, newTarget(s.URL, "test"), payload{}, start.Add(time.Minute), func(a answer) {
 		known = time.Since(start)
 		wantAnswer(t, a, 200, accepted)
 	})
@@ -197,7 +197,7 @@ func Test102IsAnAckAndDoesNotHangUp(t *testing.T) {
 	})
 	transport := NewTransport(TransportOptions{})
 	defer transport.CloseIdleConnections()
-	deliver(t.Context(), transport, newTarget(s.URL, "test"), payload{}, time.Now().Add(5*time.Second), func(a answer) {
+	deliverWithin(t, transport, newTarget(s.URL, "test"), payload{}, time.Now().Add(5*time.Second), func(a answer) {
 		wantAnswer(t, a, 102, accepted)
 		close(acked)
 	})
@@ -245,7 +245,7 @@ func TestAClosedConnectionIsNoRefusal(t *testing.T) {
 	transport := NewTransport(TransportOptions{})
 	defer transport.CloseIdleConnections()
 	for range 2 {
-		deliver(t.Context(), transport, newTarget(url, "test"), payload{body: []byte("{}")}, time.Now().Add(5*time.Second), func(a answer) {
+		deliverWithin(t, transport, newTarget(url, "test"), payload{body: []byte("{}")}, time.Now().Add(5*time.Second), func(a answer) {
 			wantAnswer(t, a, 204, accepted)
 		})
 	}
@@ -270,7 +270,7 @@ func TestConnectionsThatCloseAreTriedTwice(t *testing.T) {
 	transport := NewTransport(TransportOptions{})
 	defer transport.CloseIdleConnections()
 	send := func(path string, status int, want reason) {
-		deliver(t.Context(), transport, newTarget(s.URL+path, "test"), payload{body: []byte("{}")}, time.Now().Add(5*time.Second), func(a answer) {
+		deliverWithin(t, transport, newTarget(s.URL+path, "test"), payload{body: []byte("{}")}, time.Now().Add(5*time.Second), func(a answer) {
 			wantAnswer(t, a, status, want)
 		})
 	}
@@ -300,7 +300,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	transport := NewTransport(TransportOptions{})
 	defer transport.CloseIdleConnections()
 	for range 50 {
-		deliver(t.Context(), transport, newTarget(s.URL, "test"), payload{body: []byte("{}")}, time.Now().Add(5*time.Second), func(a answer) {
+		deliverWithin(t, transport, newTarget(s.URL, "test"), payload{body: []byte("{}")}, time.Now().Add(5*time.Second), func(a answer) {
 			wantAnswer(t, a, 200, accepted)
 		})
 	}

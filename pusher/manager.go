@@ -104,10 +104,7 @@ func (m *Manager) own(subs []subscriptions.Subscription) {
 	m.mu.Lock()
 	m.owned = subs
 	m.mu.Unlock()
-	select {
-	case m.changed <- struct{}{}:
-	default:
-	}
+	signal(m.changed)
 }
 
 // reconcile starts and stops workers so that those run that should, and tells
@@ -127,7 +124,7 @@ func (m *Manager) reconcile(workers map[string]running, start func(subscriptions
 		case !ok:
 			r = start(sub)
 		case r.revision < sub.Revision:
-			r.inbox.put(func(n *news) { n.sub = sub })
+			r.inbox.configure(sub)
 		}
 		r.revision = sub.Revision
 		workers[sub.UID] = r

@@ -140,7 +140,7 @@ func TestNoDataOverAClosedConnection(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	send := func(status int, want reason) {
 		p := payload{header: http.Header{"A": {"b"}}}
-		deliver(t.Context(), transport, newTarget(s.URL, "test"), p, time.Now().Add(5*time.Second), func(a answer) {
+		deliverWithin(t, transport, newTarget(s.URL, "test"), p, time.Now().Add(5*time.Second), func(a answer) {
 			wantAnswer(t, a, status, want)
 		})
 	}

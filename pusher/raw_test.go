@@ -3,6 +3,7 @@ package pusher
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -49,7 +50,7 @@ func post(t *testing.T, transport *http.Transport, endpoint string, deadline tim
 	t.Helper()
 	defer transport.CloseIdleConnections()
 	var got []answer
-	deliver(t.Context(), transport, newTarget(endpoint, "test"), payload{body: []byte("{}")}, time.Now().Add(deadline),
+	deliverWithin(t, transport, newTarget(endpoint, "test"), payload{body: []byte("{}")}, time.Now().Add(deadline),
 		func(a answer) { got = append(got, a) })
 	if len(got) != 1 {
 		t.Fatalf("%d answers of one POST: %v", len(got), got)
@@ -95,4 +96,12 @@ func readOneRequest(t *testing.T, wire io.Reader) *http.Request {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return r
+}
+
+// deliverWithin delivers, for no longer than until.
+func deliverWithin(t *testing.T, transport http.RoundTripper, target *target, p payload, until time.Time, report func(answer)) {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), until)
+	defer cancel()
+	deliver(ctx, transport, target, p, report)
 }

@@ -26,49 +26,93 @@ func (w *worker) collect() {
 	if n.sub.UID != "" {
 		w.configure(n.sub)
 	}
-	for _, p := range n.freed {
-		w.out--
-		w.bytesOut -= p.receipt.Size
+	for _, e := range n.ends {
+		if e.over {
+			w.out--
+			w.bytesOut -= e.receipt.Size
+		}
+		if e.known {
+			w.learn(e.push)
+		}
 	}
-	for _, p := range n.ended {
-		w.pending = append(w.pending, p)
-		if p.reason.released() {
-			continue
-		}
-		atLeast := time.Duration(0)
-		if p.target.endpoint == w.target.endpoint {
-			atLeast = w.window.observe(p.began, p.reason == accepted)
-		}
-		if p.reason != accepted {
-			p.atLeast = atLeast
-			w.logRefusal(p)
-		}
+	w.soon()
+}
+
+// learn takes an outcome to be settled, and lets the window learn from it.
+func (w *worker) learn(p *push) {
+	w.pending = append(w.pending, p)
+	if p.reason.released() {
+		return
+	}
+	atLeast := time.Duration(0)
+	if p.target.endpoint == w.target.endpoint {
+		atLeast = w.window.observe(p.began, p.reason == accepted)
+	}
+	if p.reason != accepted {
+		p.atLeast = atLeast
+		w.logRefusal(p)
 	}
 }
 
-// settle tells the store all outcomes that there are, at once. What fails is
-// tried again, together with what has come meanwhile.
-func (w *worker) settle(work context.Context) {
-	for len(w.pending) > 0 && !time.Now().Before(w.storeUntil) {
-		// The first names the subscription; those of another, that was made anew
-		// under the same name, have a turn of their own.
-		sub := w.pending[0].sub
-		now, later := w.partition(sub.UID)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(work), settleTime)
-		err := w.backend.Settle(ctx, sub, settlement(now))
-		cancel()
-		if err != nil && subscriptions.CodeOf(err) != subscriptions.FailedPrecondition {
-			w.storeFailed("settle", err)
-			w.forget()
-			return
-		}
-		// Done, or there is no state any more in which to settle anything.
-		w.storeWorks()
-		w.pending = later
+// soon sets when the outcomes that there are must be settled: at once unless
+// more will come in a moment and nothing waits for it, as the next message of
+// an ordering key does.
+func (w *worker) soon() {
+	now := time.Now()
+	switch {
+	case len(w.pending) == 0:
+		w.settleAt = time.Time{}
+	case w.out == 0, w.sub.Ordered, w.leaving, len(w.pending) >= settleFew:
+		w.settleAt = now
+	case w.settleAt.IsZero():
+		w.settleAt = now.Add(settleSoon)
 	}
+}
+
+// settled is how a settlement went.
+type settled struct {
+	pushes []*push
+	err    error
+}
+
+// settle tells the store all outcomes that there are, at once. What comes while
+// that is on its way goes with the next.
+func (w *worker) settle(work context.Context) {
+	if len(w.pending) == 0 || w.settled != nil || time.Now().Before(later(w.settleAt, w.storeUntil)) {
+		return
+	}
+	// The first names the subscription; those of another, that was made anew
+	// under the same name, have a turn of their own.
+	sub := w.pending[0].sub
+	var pushes []*push
+	pushes, w.pending = w.partition(sub.UID)
+	reply := make(chan settled, 1)
+	w.settled = reply
+	w.steps.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(work), settleTime)
+		defer cancel()
+		reply <- settled{pushes, w.backend.Settle(ctx, sub, settlement(pushes))}
+	})
+}
+
+// conclude ends a settlement. What fails is tried again, together with what has
+// come meanwhile.
+func (w *worker) conclude(s settled) {
+	if s.err != nil && subscriptions.CodeOf(s.err) != subscriptions.FailedPrecondition {
+		w.pending = append(s.pushes, w.pending...)
+		w.storeFailed("settle", s.err)
+		w.forget()
+		return
+	}
+	// Done, or there is no state any more in which to settle anything.
+	w.storeWorks()
+	w.settleAt = time.Time{}
 }
 
 func (w *worker) partition(uid string) (these, others []*push) {
+	if !slices.ContainsFunc(w.pending, func(p *push) bool { return p.sub.UID != uid }) {
+		return w.pending, nil
+	}
 	for _, p := range w.pending {
 		if p.sub.UID == uid {
 			these = append(these, p)

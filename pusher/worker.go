@@ -19,11 +19,17 @@ const (
 	// outcome to be settled within its lease.
 	minStoreWait = 100 * time.Millisecond
 	maxStoreWait = 2 * time.Second
+	// settleSoon is how long an outcome waits for others while pushes are out, so
+	// that they are settled together: a step of the store for each would cost it
+	// several times as much. settleFew is how many need not wait.
+	settleSoon = 2 * time.Millisecond
+	settleFew  = 100
 )
 
 // worker pushes the messages of one subscription. Only run's goroutine uses its
 // fields, but for the inbox; while there is nothing to do it is blocked on a
-// channel and has no timer.
+// channel and has no timer. Steps of the store are on their way while it goes
+// on, one lease and one settlement at a time.
 type worker struct {
 	backend   Backend
 	transport http.RoundTripper
@@ -38,11 +44,18 @@ type worker struct {
 	inbox  *inbox
 	waiter *subscriptions.Waiter
 	posts  sync.WaitGroup
+	steps  sync.WaitGroup
 
-	out, bytesOut int     // pushes whose exchange is not over
-	pending       []*push // with an outcome to be settled
-	hungry        bool    // there may be something to lease
-	backlog       bool    // there is more than there was room for
+	leased  chan leased  // what the lease on its way will give; nil when there is none
+	settled chan settled // the same of the settlement
+
+	out, bytesOut int       // pushes whose exchange is not over
+	pending       []*push   // with an outcome to be settled
+	settleAt      time.Time // when those are settled at the latest
+	hungry        bool      // there may be something to lease
+	backlog       bool      // there is more than there was room for
+	leaving       bool      // nothing more is leased
+	alarm         alarm
 
 	store      *pauses // for a store that is away
 	storeUntil time.Time
@@ -52,29 +65,41 @@ type worker struct {
 // run pushes until fetch ends, and returns when what was leased is settled.
 func (w *worker) run(fetch, work context.Context) {
 	w.hungry = true
+	defer w.alarm.stop()
 	fetching, working := fetch.Done(), work.Done()
 	for {
 		w.collect()
 		w.settle(work)
-		if fetching != nil {
-			w.lease(fetch, work)
-		} else if w.out == 0 && len(w.pending) == 0 {
+		w.lease(fetch)
+		if w.done() {
 			break
 		}
 		select {
 		case <-fetching:
-			fetching, w.hungry = nil, false
+			fetching, w.leaving, w.hungry = nil, true, false
 			w.leave()
 		case <-working:
 			working = nil
 			w.giveUp = time.Now().Add(lastSettle)
+		case l := <-w.leased:
+			w.leased = nil
+			w.take(fetch, work, l)
+		case s := <-w.settled:
+			w.settled = nil
+			w.conclude(s)
 		case <-w.wakeups():
-			w.hungry = true
+			w.hungry = !w.leaving
 		case <-w.inbox.ready:
-		case <-w.alarm():
+		case <-w.alarm.at(w.next()):
 		}
 	}
 	w.posts.Wait()
+	w.steps.Wait()
+}
+
+// done tells whether nothing is left to be done by a worker that is to stop.
+func (w *worker) done() bool {
+	return w.leaving && w.out == 0 && len(w.pending) == 0 && w.leased == nil && w.settled == nil
 }
 
 // wakeups is what the store's wake-ups come on, once there is a waiter.
@@ -92,32 +117,46 @@ func (w *worker) leave() {
 	}
 }
 
-// alarm is the time when something can be done that nobody wakes the worker
-// for, or nil.
-func (w *worker) alarm() <-chan time.Time {
+// next is when something can be done that nobody wakes the worker for; zero
+// when nothing can.
+func (w *worker) next() time.Time {
 	var at time.Time
-	switch {
-	case len(w.pending) > 0:
-		at = w.storeUntil
-	case w.hungry && w.room() > 0:
-		at = w.leaseAfter()
-	default:
-		return nil
+	if len(w.pending) > 0 && w.settled == nil {
+		at = later(w.settleAt, w.storeUntil)
 	}
-	return time.After(time.Until(at))
+	if w.mayLease() && w.room() > 0 {
+		if lease := w.leaseAfter(); at.IsZero() || lease.Before(at) {
+			at = lease
+		}
+	}
+	return at
 }
 
-func (w *worker) leaseAfter() time.Time {
-	if until := w.window.closedUntil(); until.After(w.storeUntil) {
-		return until
+func (w *worker) leaseAfter() time.Time { return later(w.window.closedUntil(), w.storeUntil) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	return w.storeUntil
+	return b
 }
 
-// lease leases what there is room for and starts to push it. What it leaves is
-// for the next round, so that outcomes are settled in between.
-func (w *worker) lease(fetch, work context.Context) {
-	if !w.hungry || len(w.pending) > 0 || time.Now().Before(w.leaseAfter()) || !w.join(fetch) {
+// mayLease tells whether to lease as soon as there is room and time. While the
+// store fails, what there is to be settled goes first.
+func (w *worker) mayLease() bool {
+	unsettled := len(w.pending) > 0 || w.settled != nil
+	return w.hungry && w.leased == nil && (w.storeUntil.IsZero() || !unsettled)
+}
+
+// leased is what a lease gave.
+type leased struct {
+	subscriptions.PushLease
+	err error
+}
+
+// lease asks for what there is room for.
+func (w *worker) lease(fetch context.Context) {
+	if !w.mayLease() || time.Now().Before(w.leaseAfter()) {
 		return
 	}
 	room := w.room()
@@ -125,26 +164,45 @@ func (w *worker) lease(fetch, work context.Context) {
 		w.backlog = true
 		return
 	}
-	l, err := w.backend.LeasePush(fetch, w.sub.Name, room)
-	switch code := subscriptions.CodeOf(err); {
-	case err != nil && fetch.Err() != nil:
+	if !w.join(fetch) {
+		return
+	}
+	w.hungry = false // a wake-up that comes meanwhile asks again
+	reply, name := make(chan leased, 1), w.sub.Name
+	w.leased = reply
+	w.steps.Go(func() {
+		l, err := w.backend.LeasePush(fetch, name, room)
+		reply <- leased{l, err}
+	})
+}
+
+// take starts to push what a lease gave.
+func (w *worker) take(fetch, work context.Context, l leased) {
+	switch code := subscriptions.CodeOf(l.err); {
+	case l.err != nil && fetch.Err() != nil:
 		return
 	case code == subscriptions.NotFound, code == subscriptions.FailedPrecondition:
 		// Deleted, detached or turned to pull. The manager will hear of it; should
 		// it be push again, there is a wake-up.
-		w.hungry = false
 		return
-	case err != nil:
-		w.storeFailed("lease", err)
+	case l.err != nil:
+		w.hungry = true
+		w.storeFailed("lease", l.err)
 		return
 	}
 	w.storeWorks()
-	w.hungry, w.backlog = l.More, l.More
-	w.waiter.WakeIn(l.NextDue)
+	w.backlog = l.More
+	if !w.leaving {
+		w.hungry = w.hungry || l.More
+		w.waiter.WakeIn(l.NextDue)
+	}
 	w.configure(l.Subscription)
-	g := &grant{sub: l.Subscription, target: w.target, until: l.Until}
+	if len(l.Deliveries) == 0 {
+		return
+	}
+	g := newGrant(work, l.PushLease, w.target)
 	for _, d := range l.Deliveries {
-		w.start(work, g, d)
+		w.start(g, d)
 	}
 }
 
@@ -198,38 +256,32 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 }
 
 // start pushes one message in a goroutine of its own.
-func (w *worker) start(work context.Context, g *grant, d subscriptions.Delivery) {
+func (w *worker) start(g *grant, d subscriptions.Delivery) {
 	p := &push{grant: g, receipt: d.Receipt(), attempt: d.Attempt, began: time.Now()}
 	w.out++
 	w.bytesOut += p.receipt.Size
-	w.posts.Go(func() { w.post(work, p, d) })
+	w.posts.Go(func() { w.post(p, d) })
 }
 
 // post is the life of a push outside of the worker's goroutine.
-func (w *worker) post(work context.Context, p *push, d subscriptions.Delivery) {
+func (w *worker) post(p *push, d subscriptions.Delivery) {
+	defer p.over()
 	over := false
 	report := func(a answer) {
 		p.took, p.answer, p.reason = time.Since(p.began), a, classify(a)
-		if a.err != nil && work.Err() != nil {
+		if a.err != nil && p.work.Err() != nil {
 			p.reason = brokenOff
 		}
-		if a.last {
-			over = true
-		}
-		w.inbox.put(func(n *news) {
-			n.ended = append(n.ended, p)
-			if a.last {
-				n.freed = append(n.freed, p)
-			}
-		})
+		over = a.last
+		w.inbox.ended(p, a.last)
 	}
-	if time.Now().Before(p.until) {
+	if p.ctx.Err() == nil {
 		payload := payloadOf(p.sub, d)
-		deliver(work, w.transport, p.target.proved(work, d.Message.ID, payload.body), payload, p.until, report)
+		deliver(p.ctx, w.transport, p.target.proved(p.ctx, d.Message.ID, payload.body), payload, report)
 	} else {
 		report(answer{err: &exchangeError{reason: noTime, err: context.DeadlineExceeded}, last: true})
 	}
 	if !over {
-		w.inbox.put(func(n *news) { n.freed = append(n.freed, p) })
+		w.inbox.freed(p)
 	}
 }
