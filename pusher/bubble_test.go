@@ -294,9 +294,9 @@ func (s *faultyStore) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs
 	return s.Store.Acknowledge(ctx, ref, rs)
 }
 
-func (s *faultyStore) Nack(ctx context.Context, r subscriptions.NackRequest) error {
+func (s *faultyStore) Nack(ctx context.Context, r subscriptions.NackRequest) ([]subscriptions.Receipt, error) {
 	if err := s.fault(); err != nil {
-		return err
+		return nil, err
 	}
 	return s.Store.Nack(ctx, r)
 }

@@ -31,7 +31,9 @@ func subscriptionOf(name subscriptions.SubscriptionName, in api.Subscription, ab
 	if err := unbuiltOfSubscription(in).Refuse(about); err != nil {
 		return s, err
 	}
-	s = subscriptions.Subscription{Name: name, AckDeadline: seconds(in.AckDeadlineSeconds), Labels: in.Labels}
+	s = subscriptions.Subscription{
+		Name: name, AckDeadline: seconds(in.AckDeadlineSeconds), Labels: in.Labels, ExactlyOnce: in.EnableExactlyOnceDelivery,
+	}
 	s.Push, s.PushAttributes = pushOf(in.PushConfig)
 	s.Retry = retryOf(in.RetryPolicy)
 	if about("postrider") {
@@ -104,6 +106,7 @@ func apiSubscription(s subscriptions.Subscription) api.Subscription {
 		State:                    api.SubscriptionStateActive,
 		Postrider:                apiExtensions(s),
 	}
+	out.EnableExactlyOnceDelivery = s.ExactlyOnce
 	if s.TopicDeleted {
 		out.Topic = subscriptions.DeletedTopic
 	}

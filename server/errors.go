@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,10 +70,25 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
 	}
-	body := api.Error{Error: api.ErrorStatus{Code: status, Message: rules.Legible(e.Message), Status: string(e.Code)}}
+	body := api.Error{Error: api.ErrorStatus{Code: status, Message: rules.Legible(e.Message), Status: string(e.Code), Details: details(e)}}
 	if err := wire.WriteJSON(w, status, body); err != nil {
 		h.log.DebugContext(r.Context(), "the answer could not be written", "path", r.URL.Path, "error", err)
 	}
+}
+
+// details are what programs are told of an error.
+func details(e *subscriptions.Error) []api.ErrorDetail {
+	if e.Info == nil {
+		return nil
+	}
+	info, err := json.Marshal(map[string]any{
+		"@type":  "type.googleapis.com/google.rpc.ErrorInfo",
+		"reason": e.Info.Reason, "domain": subscriptions.ErrorDomain, "metadata": e.Info.Metadata,
+	})
+	if err != nil {
+		return nil // cannot happen: it is all text
+	}
+	return []api.ErrorDetail{api.ErrorDetail(info)}
 }
 
 // logFailure keeps what callers do not see. Only what should never happen is worth an error line: an unreachable store is

@@ -22,14 +22,13 @@ func unbuiltOfTopic(t api.Topic) rules.UnbuiltOfTopic {
 
 func unbuiltOfSubscription(s api.Subscription) rules.UnbuiltOfSubscription {
 	return rules.UnbuiltOfSubscription{
-		RetainAckedMessages:       s.RetainAckedMessages,
-		EnableExactlyOnceDelivery: s.EnableExactlyOnceDelivery,
-		BigqueryConfig:            filled(s.BigqueryConfig),
-		BigtableConfig:            filled(s.BigtableConfig),
-		CloudStorageConfig:        filled(s.CloudStorageConfig),
-		MessageTransforms:         len(s.MessageTransforms) > 0,
-		Filter:                    s.Filter != "",
-		Push:                      unbuiltOfPush(s.PushConfig),
+		RetainAckedMessages: s.RetainAckedMessages,
+		BigqueryConfig:      filled(s.BigqueryConfig),
+		BigtableConfig:      filled(s.BigtableConfig),
+		CloudStorageConfig:  filled(s.CloudStorageConfig),
+		MessageTransforms:   len(s.MessageTransforms) > 0,
+		Filter:              s.Filter != "",
+		Push:                unbuiltOfPush(s.PushConfig),
 	}
 }
 

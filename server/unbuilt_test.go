@@ -36,13 +36,12 @@ func TestUnbuiltFieldsOfASubscription(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withSubscription("{}")
 	for field, value := range map[string]string{
-		"retainAckedMessages":       `true`,
-		"enableExactlyOnceDelivery": `true`,
-		"pushConfig.oidcToken":      `{"serviceAccountEmail": "a@b"}`,
-		"bigqueryConfig":            `{"table": "a.b.c"}`,
-		"bigtableConfig":            `{"table": "x"}`,
-		"cloudStorageConfig":        `{"bucket": "x"}`,
-		"messageTransforms":         `[{}]`,
+		"retainAckedMessages":  `true`,
+		"pushConfig.oidcToken": `{"serviceAccountEmail": "a@b"}`,
+		"bigqueryConfig":       `{"table": "a.b.c"}`,
+		"bigtableConfig":       `{"table": "x"}`,
+		"cloudStorageConfig":   `{"bucket": "x"}`,
+		"messageTransforms":    `[{}]`,
 	} {
 		settings := fmt.Sprintf(`{"%s": %s}`, field, value)
 		if outer, inner, nested := strings.Cut(field, "."); nested {

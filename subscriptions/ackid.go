@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // An ack id says which delivery of which message of which subscription it
@@ -78,23 +79,28 @@ func decodeAckID(s string) (uid string, r Receipt, ok bool) {
 	}, true
 }
 
-// receipts decodes ack ids for one subscription. Any id that is malformed or
-// belongs to another subscription refuses them all with INVALID_ARGUMENT. A
-// repeated id counts once.
-func receipts(sub Subscription, ackIDs []string) ([]Receipt, error) {
+// maxBadAckID bounds how long an ack id may be that is answered as bad, by itself.
+const maxBadAckID = 256
+
+// receipts decodes ack ids for one subscription, in order of the log. An id that
+// is malformed or belongs to another subscription refuses them all with
+// INVALID_ARGUMENT; with exactly-once delivery it is returned as bad, unless it
+// is too long for an answer. A repeated id counts once.
+func receipts(sub Subscription, ackIDs []string) (rs []Receipt, bad []string, err error) {
 	if len(ackIDs) == 0 {
-		return nil, Errorf(InvalidArgument, "ackIds: at least one ack id is required")
+		return nil, nil, Errorf(InvalidArgument, "ackIds: at least one ack id is required")
 	}
-	rs := make([]Receipt, 0, len(ackIDs))
+	rs = make([]Receipt, 0, len(ackIDs))
 	for i, s := range ackIDs {
-		uid, r, ok := decodeAckID(s)
-		if !ok {
-			return nil, Errorf(InvalidArgument, "ackIds[%d]: %q is not an ack id", i, clip(s, 64))
+		r, err := receipt(sub, i, s)
+		switch {
+		case err == nil:
+			rs = append(rs, r)
+		case sub.ExactlyOnce && len(s) <= maxBadAckID && utf8.ValidString(s):
+			bad = append(bad, s)
+		default:
+			return nil, nil, err
 		}
-		if uid != sub.UID {
-			return nil, Errorf(InvalidArgument, "ackIds[%d]: this ack id belongs to another subscription than %s, or to an earlier one of that name", i, sub.Name)
-		}
-		rs = append(rs, r)
 	}
 	slices.SortFunc(rs, func(a, b Receipt) int {
 		if c := a.ID.Compare(b.ID); c != 0 {
@@ -102,7 +108,20 @@ func receipts(sub Subscription, ackIDs []string) ([]Receipt, error) {
 		}
 		return int(b.Number - a.Number)
 	})
-	return slices.Compact(rs), nil
+	slices.Sort(bad)
+	return slices.Compact(rs), slices.Compact(bad), nil
+}
+
+// receipt decodes the ack id at i of a request.
+func receipt(sub Subscription, i int, s string) (Receipt, error) {
+	uid, r, ok := decodeAckID(s)
+	if !ok {
+		return r, Errorf(InvalidArgument, "ackIds[%d]: %q is not an ack id", i, clip(s, 64))
+	}
+	if uid != sub.UID {
+		return r, Errorf(InvalidArgument, "ackIds[%d]: this ack id belongs to another subscription than %s, or to an earlier one of that name", i, sub.Name)
+	}
+	return r, nil
 }
 
 // clip shortens what a caller sent for use in a message.

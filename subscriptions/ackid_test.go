@@ -65,11 +65,11 @@ func TestReceiptsRefuseForeignAndMalformedIDs(t *testing.T) {
 		"empty":     {""},
 		"foreign":   {good, foreign},
 	} {
-		if _, err := receipts(sub, ids); CodeOf(err) != InvalidArgument {
+		if _, _, err := receipts(sub, ids); CodeOf(err) != InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	rs, err := receipts(sub, []string{good, good})
+	rs, _, err := receipts(sub, []string{good, good})
 	if err != nil || len(rs) != 1 {
 		t.Errorf("a repeated id: %v, %v", rs, err)
 	}

@@ -34,7 +34,18 @@ type Error struct {
 	// RetryAfter, when positive, is how long a caller should wait before it
 	// tries again.
 	RetryAfter time.Duration
-	cause      error
+	// Info, if there is any, tells programs more.
+	Info  *ErrorInfo
+	cause error
+}
+
+// ErrorDomain is the domain of every ErrorInfo: the API's own.
+const ErrorDomain = "pubsub.googleapis.com"
+
+// ErrorInfo tells programs why something failed (google.rpc.ErrorInfo).
+type ErrorInfo struct {
+	Reason   string
+	Metadata map[string]string
 }
 
 func (e *Error) Error() string {

@@ -42,6 +42,7 @@ var subscriptionFields = map[string]fieldKind{
 	"analyticsHubSubscriptionInfo":  fixed,
 
 	"ackDeadlineSeconds":                   mutable,
+	"enableExactlyOnceDelivery":            mutable,
 	"labels":                               mutable,
 	"messageRetentionDuration":             mutable,
 	"pushConfig":                           mutable,
@@ -61,14 +62,13 @@ var subscriptionFields = map[string]fieldKind{
 	"postrider":                            mutable,
 	"postrider.webhookSecrets":             mutable,
 
-	"retainAckedMessages":       unbuilt,
-	"enableExactlyOnceDelivery": unbuilt,
-	"pushConfig.oidcToken":      unbuilt,
-	"bigqueryConfig":            unbuilt,
-	"bigtableConfig":            unbuilt,
-	"cloudStorageConfig":        unbuilt,
-	"messageTransforms":         unbuilt,
-	"tags":                      unbuilt,
+	"retainAckedMessages":  unbuilt,
+	"pushConfig.oidcToken": unbuilt,
+	"bigqueryConfig":       unbuilt,
+	"bigtableConfig":       unbuilt,
+	"cloudStorageConfig":   unbuilt,
+	"messageTransforms":    unbuilt,
+	"tags":                 unbuilt,
 }
 
 // Unbuilt is the error for a field that the API knows and this server does not

@@ -128,7 +128,7 @@ func (s *Service) lease(ctx context.Context, name SubscriptionName, limit int) (
 		defer cancel()
 		res, err = s.store.Lease(step, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding),
-			Max: min(limit, MaxPullMessages), MaxBytes: maxPullBytes / 2, Run: pullRun,
+			Max: min(limit, MaxPullMessages), MaxBytes: maxPullBytes / 2, Run: sub.run(),
 			Deadline: sub.AckDeadline, Use: true, Jitter: jitter(),
 		})
 		return err

@@ -33,7 +33,7 @@ func (s *Service) LeasePush(ctx context.Context, name SubscriptionName, limit in
 		l.Subscription, l.Until = sub, time.Now().Add(sub.AckDeadline)
 		l.LeaseResult, err = s.store.Lease(step, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding),
-			Max: limit, MaxBytes: maxPullBytes / 2, Run: 1,
+			Max: limit, MaxBytes: maxPullBytes / 2, Run: sub.run(),
 			Deadline: sub.AckDeadline + pushLeaseMargin, Jitter: jitter(),
 		})
 		return err
@@ -72,7 +72,7 @@ func (s *Service) Settle(ctx context.Context, leased Subscription, what Settleme
 			}
 		}
 		if len(what.Nacks) > 0 {
-			if err := s.store.Nack(ctx, s.nackRequest(sub, what.Nacks)); err != nil {
+			if _, err := s.store.Nack(ctx, s.nackRequest(sub, what.Nacks)); err != nil {
 				return err
 			}
 		}

@@ -218,6 +218,16 @@ type NackRequest struct {
 	Jitter float64
 }
 
+// Missed are the receipts of a Confirm that had no effect.
+type Missed struct {
+	// Over are those whose lease is over: it ended, was nacked or released, or
+	// the message was delivered again or is gone.
+	Over []Receipt
+	// Early are current ones of messages that an earlier message of their ordering
+	// key must go before.
+	Early []Receipt
+}
+
 // Leases are the steps in the life of an outstanding message. Receipts of
 // another epoch, and of messages that are no longer outstanding, have no
 // effect and are no error.
@@ -226,6 +236,7 @@ type NackRequest struct {
 //	         (first: an expired lease -> waiting for its deadline + delay; what
 //	         is due with all attempts had -> dead)
 //	ack:     leased, waiting or dead, whatever the delivery -> gone
+//	confirm: leased, this delivery, not expired -> gone
 //	extend:  leased, this delivery, not expired -> leased until now + d
 //	nack:    leased, this delivery, not expired -> waiting, or dead
 //	release: leased, this delivery, not expired -> waiting, due now; the attempt
@@ -240,6 +251,7 @@ type NackRequest struct {
 //
 //	ack:     not the head: leased, this delivery -> acked provisionally, for as
 //	         long as all before it are not nacked, released and do not expire
+//	confirm: the head only
 //	at half of Outstanding parked: the key overflows. What comes from then on
 //	         is not outstanding but left in the log, however much, and the cursor
 //	         goes on; once the queue is empty it is filled again from there
@@ -251,8 +263,13 @@ type Leases interface {
 	// half of Max while there are new messages.
 	Lease(context.Context, LeaseRequest) (LeaseResult, error)
 	Acknowledge(ctx context.Context, ref Ref, receipts []Receipt) error
-	Extend(ctx context.Context, ref Ref, receipts []Receipt, d time.Duration) error
-	Nack(context.Context, NackRequest) error
+	// Confirm is an ack whose effect is told; only a current lease can be acked.
+	// Receipts are in order of the log, and none comes twice. What is settled is remembered until its
+	// lease would have ended: to confirm it again has no effect and is not missed.
+	Confirm(ctx context.Context, ref Ref, receipts []Receipt) (Missed, error)
+	// Extend and Nack return the receipts that had no effect.
+	Extend(ctx context.Context, ref Ref, receipts []Receipt, d time.Duration) ([]Receipt, error)
+	Nack(context.Context, NackRequest) ([]Receipt, error)
 	Release(ctx context.Context, ref Ref, receipts []Receipt) error
 	// Remaining tells how much longer each lease lasts: 0 for one that is over, or
 	// was ended, or is not of the current delivery. No message may come twice.

@@ -230,7 +230,7 @@ func (st *Stream) lease(ctx context.Context, messages, bytes int) ([]Delivery, e
 		defer cancel()
 		res, err = st.s.store.Lease(step, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(st.s.outstanding),
-			Max: messages, MaxBytes: bytes, Run: pullRun, Deadline: deadline, Use: true, Jitter: jitter(),
+			Max: messages, MaxBytes: bytes, Run: sub.run(), Deadline: deadline, Use: true, Jitter: jitter(),
 		})
 		return err
 	})

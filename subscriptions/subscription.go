@@ -21,7 +21,7 @@ const (
 	DefaultOutstanding = 100_000
 
 	// pullRun is how many messages of one ordering key a puller may hold at
-	// once. To a push endpoint goes one.
+	// once.
 	pullRun = 100
 )
 
@@ -57,6 +57,9 @@ type Subscription struct {
 	// Ordered delivers the messages of an ordering key in the order in which they
 	// were published. It cannot be changed.
 	Ordered bool
+	// ExactlyOnce acks a message only by a current ack id and tells of each ack id
+	// that had no effect. Only a pull subscription can have it.
+	ExactlyOnce bool
 	// Retry is nil when messages are redelivered at once.
 	Retry  *RetryPolicy
 	Labels map[string]string
@@ -99,6 +102,16 @@ func (s Subscription) IsPush() bool { return s.Push != nil }
 // Ref addresses the subscription's state.
 func (s Subscription) Ref() Ref {
 	return Ref{Topic: s.TopicUID, Subscription: s.UID, Revision: s.Revision}
+}
+
+// run is how many messages of one ordering key may be leased at once: for
+// exactly-once delivery one, since an ack is for good only if nothing before it
+// can come again.
+func (s Subscription) run() int {
+	if s.ExactlyOnce || s.IsPush() {
+		return 1
+	}
+	return pullRun
 }
 
 // Rules are the parts of the configuration that the store's steps act on.

@@ -18,6 +18,9 @@ func applySubscriptionMask(sub, change Subscription, mask []string) (Subscriptio
 	if fields["labels"] {
 		sub.Labels = maps.Clone(change.Labels)
 	}
+	if fields["enableExactlyOnceDelivery"] {
+		sub.ExactlyOnce = change.ExactlyOnce
+	}
 	if fields["expirationPolicy"] || fields["expirationPolicy.ttl"] {
 		sub.Expiration = change.Expiration
 	}

@@ -185,6 +185,9 @@ func (s *Subscription) validatePush() error {
 	if s.Push == nil {
 		return nil
 	}
+	if s.ExactlyOnce {
+		return Errorf(InvalidArgument, "enableExactlyOnceDelivery: only a pull subscription can have it, and pushConfig makes this one a push subscription")
+	}
 	if s.Push.Endpoint == "" {
 		return Errorf(InvalidArgument, "pushConfig.noWrapper: is about pushes, and there is no pushConfig.pushEndpoint")
 	}

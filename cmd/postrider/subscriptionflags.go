@@ -25,6 +25,7 @@ type subscriptionFlags struct {
 	attempts    int32
 	labels      pairs
 	ordered     bool
+	exactlyOnce bool
 }
 
 func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
@@ -37,6 +38,7 @@ func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	set.Var(&f.maxRetry, "max-retry-delay", "`TIME` that retries are at most apart, up to 600s (default 600s if there is a --min-retry-delay)")
 	set.StringVar(&f.deadLetter, "dead-letter-topic", "", "`TOPIC` that takes messages which failed too often")
 	set.Int32Var(&f.attempts, "max-delivery-attempts", 0, "`NUMBER` of deliveries before that, 5 to 100 (default 5)")
+	set.BoolVar(&f.exactlyOnce, "enable-exactly-once-delivery", false, "for pull: accept only acks in time, and never deliver again what was acked")
 	set.Var(&f.labels, "label", "`KEY=VALUE` of a label; may be repeated; all labels together")
 }
 
@@ -73,6 +75,7 @@ var masks = []struct{ flag, path string }{
 	{"dead-letter-topic", "deadLetterPolicy.deadLetterTopic"},
 	{"max-delivery-attempts", "deadLetterPolicy.maxDeliveryAttempts"},
 	{"clear-dead-letter-policy", "deadLetterPolicy"},
+	{"enable-exactly-once-delivery", "enableExactlyOnceDelivery"},
 	{"label", "labels"},
 	{"clear-labels", "labels"},
 }
@@ -91,9 +94,10 @@ func (f *subscriptionFlags) mask() wire.FieldMask {
 // subscription is what the flags say.
 func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 	sub := api.Subscription{
-		AckDeadlineSeconds:    wire.Int32(time.Duration(f.ackDeadline) / time.Second),
-		Labels:                f.labels,
-		EnableMessageOrdering: f.ordered,
+		AckDeadlineSeconds:        wire.Int32(time.Duration(f.ackDeadline) / time.Second),
+		Labels:                    f.labels,
+		EnableMessageOrdering:     f.ordered,
+		EnableExactlyOnceDelivery: f.exactlyOnce,
 	}
 	if time.Duration(f.ackDeadline)%time.Second != 0 {
 		return sub, usagef("--ack-deadline: %v is not a whole number of seconds", time.Duration(f.ackDeadline))

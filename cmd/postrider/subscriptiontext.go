@@ -15,7 +15,7 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 	}
 	return s.print.result(sub, func() error {
 		return s.print.fields(
-			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "order", orderText(sub),
+			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "order", orderText(sub), "acks", ackText(sub),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
 			"retention", durationText(sub.MessageRetentionDuration), "expires", expirationText(sub.ExpirationPolicy),
 			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
@@ -46,6 +46,13 @@ func wrapperText(p *api.PushConfig) string {
 func orderText(sub api.Subscription) string {
 	if sub.EnableMessageOrdering {
 		return "by ordering key"
+	}
+	return ""
+}
+
+func ackText(sub api.Subscription) string {
+	if sub.EnableExactlyOnceDelivery {
+		return "exactly once"
 	}
 	return ""
 }

@@ -197,6 +197,12 @@ type ClientInterface interface {
 	// The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 	// acknowledged before, is accepted.
 	//
+	// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+	// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+	// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+	// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+	// key must be acknowledged first. The other ids of the request take effect.
+	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 	// malformed or belongs to another subscription.
 	//
@@ -209,6 +215,12 @@ type ClientInterface interface {
 	//
 	// The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 	// acknowledged before, is accepted.
+	//
+	// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+	// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+	// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+	// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+	// key must be acknowledged first. The other ids of the request take effect.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 	// malformed or belongs to another subscription.
@@ -245,7 +257,8 @@ type ClientInterface interface {
 	// ModifyAckDeadlineWithBody Extend leases, or give messages back
 	//
 	// The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-	// redelivery. An id that is no longer the message's current delivery changes nothing.
+	// redelivery. An id that is no longer the message's current delivery changes nothing; with
+	// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 	// `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -258,7 +271,8 @@ type ClientInterface interface {
 	// ModifyAckDeadline Extend leases, or give messages back
 	//
 	// The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-	// redelivery. An id that is no longer the message's current delivery changes nothing.
+	// redelivery. An id that is no longer the message's current delivery changes nothing; with
+	// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 	// `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -640,6 +654,12 @@ func (c *Client) CreateSubscription(ctx context.Context, project ProjectID, subs
 // The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 // acknowledged before, is accepted.
 //
+// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+// key must be acknowledged first. The other ids of the request take effect.
+//
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 // malformed or belongs to another subscription.
 //
@@ -662,6 +682,12 @@ func (c *Client) AcknowledgeWithBody(ctx context.Context, project ProjectID, sub
 //
 // The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 // acknowledged before, is accepted.
+//
+// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+// key must be acknowledged first. The other ids of the request take effect.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 // malformed or belongs to another subscription.
@@ -728,7 +754,8 @@ func (c *Client) DetachSubscription(ctx context.Context, project ProjectID, subs
 // ModifyAckDeadlineWithBody Extend leases, or give messages back
 //
 // The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-// redelivery. An id that is no longer the message's current delivery changes nothing.
+// redelivery. An id that is no longer the message's current delivery changes nothing; with
+// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 // `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -751,7 +778,8 @@ func (c *Client) ModifyAckDeadlineWithBody(ctx context.Context, project ProjectI
 // ModifyAckDeadline Extend leases, or give messages back
 //
 // The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-// redelivery. An id that is no longer the message's current delivery changes nothing.
+// redelivery. An id that is no longer the message's current delivery changes nothing; with
+// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 // `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -2252,6 +2280,12 @@ type ClientWithResponsesInterface interface {
 	// The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 	// acknowledged before, is accepted.
 	//
+	// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+	// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+	// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+	// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+	// key must be acknowledged first. The other ids of the request take effect.
+	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 	// malformed or belongs to another subscription.
 	//
@@ -2264,6 +2298,12 @@ type ClientWithResponsesInterface interface {
 	//
 	// The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 	// acknowledged before, is accepted.
+	//
+	// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+	// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+	// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+	// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+	// key must be acknowledged first. The other ids of the request take effect.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 	// malformed or belongs to another subscription.
@@ -2300,7 +2340,8 @@ type ClientWithResponsesInterface interface {
 	// ModifyAckDeadlineWithBodyWithResponse Extend leases, or give messages back
 	//
 	// The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-	// redelivery. An id that is no longer the message's current delivery changes nothing.
+	// redelivery. An id that is no longer the message's current delivery changes nothing; with
+	// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 	// `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -2313,7 +2354,8 @@ type ClientWithResponsesInterface interface {
 	// ModifyAckDeadlineWithResponse Extend leases, or give messages back
 	//
 	// The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-	// redelivery. An id that is no longer the message's current delivery changes nothing.
+	// redelivery. An id that is no longer the message's current delivery changes nothing; with
+	// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 	// `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -3232,6 +3274,12 @@ func (c *ClientWithResponses) CreateSubscriptionWithResponse(ctx context.Context
 // The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 // acknowledged before, is accepted.
 //
+// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+// key must be acknowledged first. The other ids of the request take effect.
+//
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 // malformed or belongs to another subscription.
 //
@@ -3250,6 +3298,12 @@ func (c *ClientWithResponses) AcknowledgeWithBodyWithResponse(ctx context.Contex
 //
 // The messages are done with and will not be delivered again. An id whose deadline has passed, or that was
 // acknowledged before, is accepted.
+//
+// With `enableExactlyOnceDelivery` only the current delivery can be acknowledged, before its deadline. That it was is
+// remembered until then, so that a repeated request is accepted. Ids that have no effect are an error that names them:
+// INVALID_ARGUMENT with an ErrorInfo of the reason `EXACTLY_ONCE_ACKID_FAILURE`, whose metadata has for each such id
+// `PERMANENT_FAILURE_INVALID_ACK_ID`, or `TRANSIENT_FAILURE_UNORDERED_ACK_ID` when an earlier message of its ordering
+// key must be acknowledged first. The other ids of the request take effect.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when `ackIds` is empty, or an id is
 // malformed or belongs to another subscription.
@@ -3304,7 +3358,8 @@ func (c *ClientWithResponses) DetachSubscriptionWithResponse(ctx context.Context
 // ModifyAckDeadlineWithBodyWithResponse Extend leases, or give messages back
 //
 // The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-// redelivery. An id that is no longer the message's current delivery changes nothing.
+// redelivery. An id that is no longer the message's current delivery changes nothing; with
+// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 // `ackIds` is empty, or an id is malformed or belongs to another subscription.
@@ -3323,7 +3378,8 @@ func (c *ClientWithResponses) ModifyAckDeadlineWithBodyWithResponse(ctx context.
 // ModifyAckDeadlineWithResponse Extend leases, or give messages back
 //
 // The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
-// redelivery. An id that is no longer the message's current delivery changes nothing.
+// redelivery. An id that is no longer the message's current delivery changes nothing; with
+// `enableExactlyOnceDelivery` it is named in an error, as for `:acknowledge`.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the deadline is out of range,
 // `ackIds` is empty, or an id is malformed or belongs to another subscription.

@@ -321,7 +321,10 @@ type Subscription struct {
 	// Detached Set by the server, ignored in requests. True after `:detach`.
 	Detached bool `json:"detached,omitempty"`
 
-	// EnableExactlyOnceDelivery Never delivers an acknowledged message again, nor an outstanding one before its deadline.
+	// EnableExactlyOnceDelivery Never delivers an acknowledged message again, nor an outstanding one before its deadline. An ack takes effect only
+	// while its lease lasts; `:acknowledge` and `:modifyAckDeadline` answer 400 when ack ids of the request have no effect,
+	// with an ErrorInfo (reason `EXACTLY_ONCE_ACKID_FAILURE`) that names each; the others take effect. For pull
+	// subscriptions only.
 	EnableExactlyOnceDelivery bool `json:"enableExactlyOnceDelivery,omitempty"`
 
 	// EnableMessageOrdering Delivers messages of one ordering key in the order of publication. A message that comes again is followed by all later ones of its key. A push endpoint gets one message of a key at a time, a puller up to 100 in one answer. Cannot be changed.

@@ -81,8 +81,11 @@ func TestGRPCUpdateMasks(t *testing.T) {
 			_, err := update(&pubsubpb.Subscription{}, path)
 			c.fails(err, codes.InvalidArgument, words)
 		}
-		_, err = update(&pubsubpb.Subscription{EnableExactlyOnceDelivery: true}, "enable_exactly_once_delivery")
-		c.fails(err, codes.Unimplemented, "enableExactlyOnceDelivery")
+		got, err = update(&pubsubpb.Subscription{EnableExactlyOnceDelivery: true}, "enable_exactly_once_delivery")
+		c.must(err)
+		if !got.EnableExactlyOnceDelivery {
+			c.Errorf("updated to %v", got)
+		}
 	})
 }
 

@@ -237,14 +237,13 @@ func TestUnbuilt(t *testing.T) {
 			r.refused(err, codes.Unimplemented, field+":")
 		}
 		for field, sub := range map[string]string{
-			"retainAckedMessages":       `{"retainAckedMessages": true}`,
-			"enableExactlyOnceDelivery": `{"enableExactlyOnceDelivery": true}`,
-			"filter":                    `{"filter": "attributes:k"}`,
-			"bigqueryConfig":            `{"bigqueryConfig": {"table": "t"}}`,
-			"bigtableConfig":            `{"bigtableConfig": {"table": "t"}}`,
-			"cloudStorageConfig":        `{"cloudStorageConfig": {"bucket": "b"}}`,
-			"messageTransforms":         `{"messageTransforms": [{}]}`,
-			"pushConfig.oidcToken":      `{"pushConfig": {"pushEndpoint": "https://example.com", "oidcToken": {}}}`,
+			"retainAckedMessages":  `{"retainAckedMessages": true}`,
+			"filter":               `{"filter": "attributes:k"}`,
+			"bigqueryConfig":       `{"bigqueryConfig": {"table": "t"}}`,
+			"bigtableConfig":       `{"bigtableConfig": {"table": "t"}}`,
+			"cloudStorageConfig":   `{"cloudStorageConfig": {"bucket": "b"}}`,
+			"messageTransforms":    `{"messageTransforms": [{}]}`,
+			"pushConfig.oidcToken": `{"pushConfig": {"pushEndpoint": "https://example.com", "oidcToken": {}}}`,
 		} {
 			in := &pubsubpb.Subscription{}
 			r.must(protojson.Unmarshal([]byte(sub), in))

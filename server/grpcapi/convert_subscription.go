@@ -44,7 +44,8 @@ func subscriptionOf(name subscriptions.SubscriptionName, in *pubsubpb.Subscripti
 	}
 	s = subscriptions.Subscription{
 		Name: name, AckDeadline: seconds(in.GetAckDeadlineSeconds()), Labels: in.GetLabels(),
-		Push: pushOf(in.GetPushConfig()), PushAttributes: in.GetPushConfig().GetAttributes(),
+		ExactlyOnce: in.GetEnableExactlyOnceDelivery(),
+		Push:        pushOf(in.GetPushConfig()), PushAttributes: in.GetPushConfig().GetAttributes(),
 	}
 	if about("retryPolicy") {
 		if s.Retry, err = retryOf(in.GetRetryPolicy()); err != nil {
@@ -77,14 +78,13 @@ func subscriptionOf(name subscriptions.SubscriptionName, in *pubsubpb.Subscripti
 
 func unbuiltOfSubscription(s *pubsubpb.Subscription) rules.UnbuiltOfSubscription {
 	return rules.UnbuiltOfSubscription{
-		RetainAckedMessages:       s.GetRetainAckedMessages(),
-		EnableExactlyOnceDelivery: s.GetEnableExactlyOnceDelivery(),
-		BigqueryConfig:            filled(s.GetBigqueryConfig()),
-		BigtableConfig:            filled(s.GetBigtableConfig()),
-		CloudStorageConfig:        filled(s.GetCloudStorageConfig()),
-		MessageTransforms:         len(s.GetMessageTransforms()) > 0,
-		Filter:                    s.GetFilter() != "",
-		Push:                      unbuiltOfPush(s.GetPushConfig()),
+		RetainAckedMessages: s.GetRetainAckedMessages(),
+		BigqueryConfig:      filled(s.GetBigqueryConfig()),
+		BigtableConfig:      filled(s.GetBigtableConfig()),
+		CloudStorageConfig:  filled(s.GetCloudStorageConfig()),
+		MessageTransforms:   len(s.GetMessageTransforms()) > 0,
+		Filter:              s.GetFilter() != "",
+		Push:                unbuiltOfPush(s.GetPushConfig()),
 	}
 }
 
@@ -117,16 +117,17 @@ func retryOf(p *pubsubpb.RetryPolicy) (*subscriptions.RetryPolicy, error) {
 
 func pbSubscription(s subscriptions.Subscription) *pubsubpb.Subscription {
 	out := &pubsubpb.Subscription{
-		Name:                     s.Name.String(),
-		Topic:                    s.Topic.String(),
-		PushConfig:               pbPush(s),
-		AckDeadlineSeconds:       int32(s.AckDeadline / time.Second),
-		MessageRetentionDuration: durationpb.New(s.Retention),
-		Labels:                   s.Labels,
-		ExpirationPolicy:         &pubsubpb.ExpirationPolicy{},
-		EnableMessageOrdering:    s.Ordered,
-		Detached:                 s.Detached,
-		State:                    pubsubpb.Subscription_ACTIVE,
+		Name:                      s.Name.String(),
+		Topic:                     s.Topic.String(),
+		PushConfig:                pbPush(s),
+		AckDeadlineSeconds:        int32(s.AckDeadline / time.Second),
+		MessageRetentionDuration:  durationpb.New(s.Retention),
+		Labels:                    s.Labels,
+		ExpirationPolicy:          &pubsubpb.ExpirationPolicy{},
+		EnableMessageOrdering:     s.Ordered,
+		EnableExactlyOnceDelivery: s.ExactlyOnce,
+		Detached:                  s.Detached,
+		State:                     pubsubpb.Subscription_ACTIVE,
 	}
 	if s.TopicDeleted {
 		out.Topic = subscriptions.DeletedTopic

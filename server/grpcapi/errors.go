@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"postrider/server/rules"
@@ -41,14 +42,22 @@ func statusOf(e *subscriptions.Error) *status.Status {
 		code = codes.Internal
 	}
 	s := status.New(code, rules.Legible(e.Message))
-	if e.RetryAfter <= 0 {
-		return s
-	}
-	detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
+	detailed, err := s.WithDetails(details(e)...)
 	if err != nil {
 		return s
 	}
 	return detailed
+}
+
+// details are what programs are told of an error.
+func details(e *subscriptions.Error) (list []protoadapt.MessageV1) {
+	if e.RetryAfter > 0 {
+		list = append(list, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
+	}
+	if e.Info != nil {
+		list = append(list, &errdetails.ErrorInfo{Reason: e.Info.Reason, Domain: subscriptions.ErrorDomain, Metadata: e.Info.Metadata})
+	}
+	return list
 }
 
 // calls is around every call: it makes panics and errors into what callers see, and logs.

@@ -28,6 +28,7 @@ type flow struct {
 	// answer is the timer of an answer, which is due once keptAlive is set.
 	answer    *time.Timer
 	keptAlive atomic.Bool
+	confirmed confirmations
 	// over gets why no more requests come; nil when the client has closed its side.
 	over chan error
 }
@@ -93,10 +94,11 @@ func (f *flow) send() error {
 			return errors.Join(err, f.unsent(got))
 		default:
 		}
-		if len(got) == 0 && !f.keptAlive.Swap(false) {
+		response := f.response(got)
+		if len(got) == 0 && !f.keptAlive.Swap(false) && response.AcknowledgeConfirmation == nil && response.ModifyAckDeadlineConfirmation == nil {
 			continue
 		}
-		if err := f.rpc.Send(f.response(got)); err != nil {
+		if err := f.rpc.Send(response); err != nil {
 			return errors.Join(err, f.unsent(got))
 		}
 	}
@@ -104,10 +106,15 @@ func (f *flow) send() error {
 
 // response is a message to the client. The properties are in each: a client takes their absence for false.
 func (f *flow) response(got []subscriptions.Received) *pubsubpb.StreamingPullResponse {
+	sub := f.stream.Subscription()
+	acks, deadlines := f.confirmed.take()
 	return &pubsubpb.StreamingPullResponse{
-		ReceivedMessages: pbReceived(got),
+		ReceivedMessages:              pbReceived(got),
+		AcknowledgeConfirmation:       acks,
+		ModifyAckDeadlineConfirmation: deadlines,
 		SubscriptionProperties: &pubsubpb.StreamingPullResponse_SubscriptionProperties{
-			MessageOrderingEnabled: f.stream.Subscription().Ordered,
+			ExactlyOnceDeliveryEnabled: sub.ExactlyOnce,
+			MessageOrderingEnabled:     sub.Ordered,
 		},
 	}
 }
@@ -167,16 +174,32 @@ func (f *flow) settle(r *pubsubpb.StreamingPullRequest) error {
 		return err
 	}
 	ctx := f.rpc.Context()
-	if len(r.GetAckIds()) > 0 {
-		if err := f.backend.Acknowledge(ctx, f.name, r.GetAckIds()); err != nil {
+	if ids := r.GetAckIds(); len(ids) > 0 {
+		if err := f.confirm(ids, f.backend.Acknowledge(ctx, f.name, ids), f.confirmed.acked); err != nil {
 			return err
 		}
 	}
 	for _, d := range deadlines {
-		if err := f.backend.ModifyAckDeadline(ctx, f.name, d.ackIDs, d.after); err != nil {
+		if err := f.confirm(d.ackIDs, f.backend.ModifyAckDeadline(ctx, f.name, d.ackIDs, d.after), f.confirmed.modified); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// confirm lets a client that relies on its ack ids know what became of them.
+func (f *flow) confirm(ackIDs []string, err error, note func(outcomes)) error {
+	var info *subscriptions.Error
+	known := errors.As(err, &info) && info.Info != nil // though the stream has not yet seen that delivery is exactly-once now
+	if !f.stream.Subscription().ExactlyOnce && !known {
+		return err
+	}
+	o, err := outcomesOf(ackIDs, err)
+	if err != nil {
+		return err
+	}
+	note(o)
+	f.stream.Interrupt()
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (u UnbuiltOfTopic) Refuse(about Fields) error {
 
 // UnbuiltOfSubscription is UnbuiltOfTopic for a subscription.
 type UnbuiltOfSubscription struct {
-	RetainAckedMessages, EnableExactlyOnceDelivery, BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
+	RetainAckedMessages, BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
 	// Filter counts at creation only. That no change may name it is the domain's to say.
 	Filter bool
 	Push   UnbuiltOfPush
@@ -80,7 +80,6 @@ func (u UnbuiltOfSubscription) RefuseAtCreation() error {
 func (u UnbuiltOfSubscription) Refuse(about Fields) error {
 	err := refuse(about, []unbuilt{
 		{"retainAckedMessages", u.RetainAckedMessages},
-		{"enableExactlyOnceDelivery", u.EnableExactlyOnceDelivery},
 		{"bigqueryConfig", u.BigqueryConfig},
 		{"bigtableConfig", u.BigtableConfig},
 		{"cloudStorageConfig", u.CloudStorageConfig},

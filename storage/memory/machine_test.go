@@ -26,26 +26,28 @@ type faulty interface {
 func (s *Store) log() *Store { return s }
 
 type (
-	losesAcks       struct{ *Store }
-	forgetsExtends  struct{ *Store }
-	spendsReleases  struct{ *Store }
-	ignoresAtLeast  struct{ *Store }
-	copiesLetters   struct{ *Store }
-	miscountsTries  struct{ *Store }
-	leasesTooLong   struct{ *Store }
-	keepsDropped    struct{ *Store }
-	neverTrims      struct{ *Store }
-	settlesNothing  struct{ *Store }
-	takesStale      struct{ *Store }
-	leasesOneTooFew struct{ *Store }
+	losesAcks        struct{ *Store }
+	forgetsExtends   struct{ *Store }
+	confirmsLate     struct{ *Store }
+	forgetsConfirmed struct{ *Store }
+	spendsReleases   struct{ *Store }
+	ignoresAtLeast   struct{ *Store }
+	copiesLetters    struct{ *Store }
+	miscountsTries   struct{ *Store }
+	leasesTooLong    struct{ *Store }
+	keepsDropped     struct{ *Store }
+	neverTrims       struct{ *Store }
+	settlesNothing   struct{ *Store }
+	takesStale       struct{ *Store }
+	leasesOneTooFew  struct{ *Store }
 )
 
 func (s losesAcks) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
 	return s.Store.Acknowledge(ctx, ref, rs[:max(len(rs)-1, 0)])
 }
 
-func (s forgetsExtends) Extend(context.Context, subscriptions.Ref, []subscriptions.Receipt, time.Duration) error {
-	return nil
+func (s forgetsExtends) Extend(context.Context, subscriptions.Ref, []subscriptions.Receipt, time.Duration) ([]subscriptions.Receipt, error) {
+	return nil, nil
 }
 
 func (s spendsReleases) Release(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
@@ -53,10 +55,20 @@ func (s spendsReleases) Release(ctx context.Context, ref subscriptions.Ref, rs [
 	for _, receipt := range rs {
 		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: receipt})
 	}
-	return s.Store.Nack(ctx, r)
+	_, err := s.Store.Nack(ctx, r)
+	return err
 }
 
-func (s ignoresAtLeast) Nack(ctx context.Context, r subscriptions.NackRequest) error {
+func (s confirmsLate) Confirm(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) (subscriptions.Missed, error) {
+	return subscriptions.Missed{}, s.Store.Acknowledge(ctx, ref, rs)
+}
+
+func (s forgetsConfirmed) Confirm(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) (subscriptions.Missed, error) {
+	clear(s.slots[ref.Topic].states[ref.Subscription].confirmed.until)
+	return s.Store.Confirm(ctx, ref, rs)
+}
+
+func (s ignoresAtLeast) Nack(ctx context.Context, r subscriptions.NackRequest) ([]subscriptions.Receipt, error) {
 	for i := range r.Nacks {
 		r.Nacks[i].AtLeast = 0
 	}
@@ -117,6 +129,8 @@ func TestMachineFindsFaults(t *testing.T) {
 	}{
 		"loses acks":         {func(s *Store) faulty { return losesAcks{s} }, true},
 		"forgets extends":    {func(s *Store) faulty { return forgetsExtends{s} }, true},
+		"confirms late acks": {func(s *Store) faulty { return confirmsLate{s} }, true},
+		"forgets confirmed":  {func(s *Store) faulty { return forgetsConfirmed{s} }, true},
 		"spends releases":    {func(s *Store) faulty { return spendsReleases{s} }, true},
 		"ignores AtLeast":    {func(s *Store) faulty { return ignoresAtLeast{s} }, false},
 		"copies letters":     {func(s *Store) faulty { return copiesLetters{s} }, true},

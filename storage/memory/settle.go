@@ -56,31 +56,62 @@ func (m *outstanding) counts(r subscriptions.Receipt, late map[uint64]bool) bool
 	return late[m.key]
 }
 
+// Confirm implements subscriptions.Leases.
+func (s *Store) Confirm(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) (missed subscriptions.Missed, err error) {
+	err = s.onState(ref, func(st *state) {
+		st.used = s.now
+		for _, r := range receipts {
+			switch m := st.held(r, s.now); {
+			case m == nil && st.confirmed.has(r, s.now):
+			case m == nil:
+				missed.Over = append(missed.Over, r)
+			case !st.isHead(m):
+				missed.Early = append(missed.Early, r)
+			default:
+				st.confirmed.add(r, m.at, s.now)
+				st.acked++
+				st.take(m)
+			}
+		}
+		st.slot.trim(s.now)
+	})
+	return missed, err
+}
+
 // Extend implements subscriptions.Leases.
-func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt, d time.Duration) error {
-	return s.onState(ref, func(st *state) {
+func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt, d time.Duration) (missed []subscriptions.Receipt, err error) {
+	err = s.onState(ref, func(st *state) {
 		for _, r := range receipts {
 			if m := st.held(r, s.now); m != nil {
 				st.put(m, leased, s.now+millis(d))
+			} else {
+				missed = append(missed, r)
 			}
 		}
 	})
+	return missed, err
 }
 
 // Nack implements subscriptions.Leases.
-func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) error {
-	return s.onState(r.Ref, func(st *state) {
+func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) (missed []subscriptions.Receipt, err error) {
+	err = s.onState(r.Ref, func(st *state) {
 		st.max = r.Rules.MaxAttempts
 		delays := delays{r.Rules.Retry, r.Jitter, 0}
-		for _, n := range r.Nacks {
-			m := st.held(n.Receipt, s.now)
-			if m == nil {
+		current := make([]*outstanding, len(r.Nacks)) // before the first nack sends back what follows in its queue
+		for i, n := range r.Nacks {
+			if current[i] = st.held(n.Receipt, s.now); current[i] == nil {
+				missed = append(missed, n.Receipt)
+			}
+		}
+		for i, n := range r.Nacks {
+			if current[i] == nil || st.held(n.Receipt, s.now) == nil {
 				continue
 			}
 			st.nacked++
-			st.fail(m, s.now+millis(max(delays.after(m, r.Rules), n.AtLeast)))
+			st.fail(current[i], s.now+millis(max(delays.after(current[i], r.Rules), n.AtLeast)))
 		}
 	})
+	return missed, err
 }
 
 // Release implements subscriptions.Leases.

@@ -55,8 +55,10 @@ type state struct {
 	bytes    int64               // the size of messages
 	keys     map[uint64]*ordered // by key, messages in order of the log
 	over     map[uint64]*overflow
-	now      int64 // the time of the step
-	max      int   // the last known MaxAttempts
+
+	confirmed confirmed
+	now       int64 // the time of the step
+	max       int   // the last known MaxAttempts
 
 	// bound is where the last lease held back messages that were not outstanding since so many were; 0 when it did not.
 	bound int
@@ -72,10 +74,13 @@ func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slo
 		messages: map[subscriptions.MessageID]*outstanding{},
 		keys:     map[uint64]*ordered{},
 		over:     map[uint64]*overflow{},
-		all:      ordered{compare: byLog},
-		leases:   ordered{compare: byTime},
-		waits:    ordered{compare: byTime},
-		dead:     ordered{compare: byTime},
+
+		confirmed: confirmed{until: map[delivery]int64{}},
+
+		all:    ordered{compare: byLog},
+		leases: ordered{compare: byTime},
+		waits:  ordered{compare: byTime},
+		dead:   ordered{compare: byTime},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var acknowledgeScript = newScript("acknowledge", with(onSubscription, "trim_log", "outstanding", "overflow", "order")...)
+var acknowledgeScript = newScript("acknowledge", with(onSubscription, "trim_log", "outstanding", "overflow", "order", "settled")...)
 
 // Acknowledge implements subscriptions.Leases.
 func (s *Store) Acknowledge(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
@@ -20,11 +20,7 @@ func (s *Store) SettleDead(ctx context.Context, ref subscriptions.Ref, receipts 
 
 func (s *Store) settle(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt, counter string) error {
 	return inChunks(receipts, func(chunk []subscriptions.Receipt) error {
-		args := append(make([]any, 0, 1+4*len(chunk)), counter)
-		for _, r := range chunk {
-			args = append(args, member(r.ID, r.Key), r.Number, r.Epoch, r.Size)
-		}
-		_, err := s.onState(ctx, acknowledgeScript, ref, args...)
+		_, err := s.onState(ctx, acknowledgeScript, ref, append([]any{counter}, sized(chunk)...)...)
 		return err
 	})
 }

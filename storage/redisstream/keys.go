@@ -64,9 +64,10 @@ func (k names) topicSlot(uid string) []string {
 //	overflow    hash: key hash -> count:bytes:id, of what keys left in the log, the first of it after the id
 //	overflowed  sorted set: key hash -> n from which there may be something that the key left
 //	hungry      sorted set: key hash -> the same n, of those keys whose queue is empty
+//	confirmed   sorted set: padded id#number#epoch of an ack that was confirmed -> ms when its lease would have ended
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
-	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:"} {
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:", "confirmed:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys

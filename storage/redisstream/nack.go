@@ -9,9 +9,9 @@ import (
 var nackScript = newScript("nack", with(onRules, "receipts")...)
 
 // Nack implements subscriptions.Leases.
-func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) error {
+func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) (missed []subscriptions.Receipt, err error) {
 	var failures int64
-	return inChunks(r.Nacks, func(chunk []subscriptions.Nack) error {
+	err = inChunks(r.Nacks, func(chunk []subscriptions.Nack) error {
 		args := rules(r.Rules, r.Jitter, failures)
 		for _, n := range chunk {
 			args = append(args, member(n.ID, n.Key), n.Number, n.Epoch, wholeMillis(n.AtLeast))
@@ -21,6 +21,8 @@ func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) error {
 			return err
 		}
 		failures = f.int()
+		missed = append(missed, f.missing(func(i int64) subscriptions.Receipt { return chunk[i].Receipt }, len(chunk))...)
 		return f.err
 	})
+	return missed, err
 }

@@ -4,9 +4,10 @@
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
+--       17 …:confirmed:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then for each receipt: padded id, delivery number, epoch, the least delay in ms; at most 200
--- gives {0, how many delays were spread so far}
+-- gives {0, how many delays were spread so far, then the places, from 0, of the receipts that had no effect}
 --
 -- A script, since only the current, unexpired lease may be refused, and its attempts decide what follows.
 local before = next_due()
@@ -26,7 +27,8 @@ local function refuse(receipt)
   end
 end
 
-for _, receipt in ipairs(current(REST, 4)) do
+local found = current(REST, 4)
+for _, receipt in ipairs(found) do
   if not sent[receipt.member] then
     refuse(receipt)
   end
@@ -35,4 +37,4 @@ move(LEASED, WAITING, wait)
 move(LEASED, DEAD, dead)
 save()
 announce_due(before, next_due(), urgent or #dead > 0)
-return {OK, failures}
+return missing({OK, failures}, found, REST, 4)

@@ -37,8 +37,10 @@ func TestFullRedis(t *testing.T) {
 	}
 
 	ds := x.lease(10)
-	x.ok(s.Extend(t.Context(), x.ref, receipts(ds), time.Hour))
-	x.ok(s.Nack(t.Context(), subscriptions.NackRequest{Ref: x.ref, Rules: x.rules, Nacks: []subscriptions.Nack{{Receipt: ds[0].Receipt()}}}))
+	_, err = s.Extend(t.Context(), x.ref, receipts(ds), time.Hour)
+	x.ok(err)
+	_, err = s.Nack(t.Context(), subscriptions.NackRequest{Ref: x.ref, Rules: x.rules, Nacks: []subscriptions.Nack{{Receipt: ds[0].Receipt()}}})
+	x.ok(err)
 	x.ok(s.Release(t.Context(), x.ref, receipts(ds[1:])))
 	_, err = s.Sweep(t.Context(), subscriptions.SweepRequest{Ref: x.ref, Rules: x.rules, Max: 10})
 	x.ok(err)

@@ -24,6 +24,7 @@ type subscriptionRecord struct {
 	TopicUID       string              `json:"topicUid"`
 	Detached       bool                `json:"detached,omitempty"`
 	Ordered        bool                `json:"ordered,omitempty"`
+	ExactlyOnce    bool                `json:"exactlyOnce,omitempty"`
 	AckDeadline    time.Duration       `json:"ackDeadline,omitempty"`
 	Push           *pushRecord         `json:"push,omitempty"`
 	PushAttributes map[string]string   `json:"pushAttributes,omitempty"`
@@ -106,7 +107,7 @@ func decodeTopic(name subscriptions.TopicName, stored string) (subscriptions.Top
 
 func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
-		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, AckDeadline: s.AckDeadline,
+		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, ExactlyOnce: s.ExactlyOnce, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
 	}
 	for _, secret := range s.WebhookSecrets {
@@ -132,7 +133,7 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		return subscriptions.Subscription{}, err
 	}
 	s := subscriptions.Subscription{
-		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered,
+		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered, ExactlyOnce: r.ExactlyOnce,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, Expiration: r.Expiration,
 		Labels: r.Labels, Phase: r.Phase, Revision: revision,
 	}

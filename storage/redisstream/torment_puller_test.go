@@ -158,7 +158,7 @@ func (p *puller) end(m *mortal, ds []subscriptions.Delivery, release bool) error
 		for _, r := range receipts(ds) {
 			nack.Nacks = append(nack.Nacks, subscriptions.Nack{Receipt: r})
 		}
-		err = m.store.Nack(p.ctx, nack)
+		_, err = m.store.Nack(p.ctx, nack)
 	}
 	p.checker.ended(ds, release, time.Now())
 	return err
@@ -168,7 +168,7 @@ func (p *puller) extend(m *mortal, ds []subscriptions.Delivery) error {
 	p.checker.mu.Lock()
 	defer p.checker.mu.Unlock()
 	start := time.Now()
-	err := m.store.Extend(p.ctx, p.sub.Ref(), receipts(ds), p.deadline*2)
+	_, err := m.store.Extend(p.ctx, p.sub.Ref(), receipts(ds), p.deadline*2)
 	p.checker.extended(ds, start, time.Now(), p.deadline*2)
 	return err
 }

@@ -49,7 +49,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s: stats are\n%+v, not\n%+v", c.name, got, stats)
 		}
 		moved.goesOn()
-		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 6 || report.Subscriptions != 11 {
+		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 7 || report.Subscriptions != 12 {
 			t.Errorf("%s: %+v", c.name, report)
 		}
 		report.Frozen, report.Verified = 0, false
@@ -128,11 +128,15 @@ func TestMigratedSourceIsFrozen(t *testing.T) {
 			_, err := w.store.Sweep(ctx, subscriptions.SweepRequest{Ref: ref, Rules: rules})
 			return err
 		},
-		"acknowledge":     func() error { return w.store.Acknowledge(ctx, ref, receipt) },
-		"settle dead":     func() error { return w.store.SettleDead(ctx, ref, receipt) },
-		"extend":          func() error { return w.store.Extend(ctx, ref, receipt, time.Minute) },
-		"release":         func() error { return w.store.Release(ctx, ref, receipt) },
-		"nack":            func() error { return w.store.Nack(ctx, subscriptions.NackRequest{Ref: ref, Rules: rules}) },
+		"acknowledge": func() error { return w.store.Acknowledge(ctx, ref, receipt) },
+		"settle dead": func() error { return w.store.SettleDead(ctx, ref, receipt) },
+		"confirm":     func() error { _, err := w.store.Confirm(ctx, ref, receipt); return err },
+		"extend":      func() error { _, err := w.store.Extend(ctx, ref, receipt, time.Minute); return err },
+		"release":     func() error { return w.store.Release(ctx, ref, receipt) },
+		"nack": func() error {
+			_, err := w.store.Nack(ctx, subscriptions.NackRequest{Ref: ref, Rules: rules})
+			return err
+		},
 		"insert":          func() error { return w.store.InsertTopic(ctx, newTopic) },
 		"insert known":    func() error { newTopic.Name.Project = "shop"; return w.store.InsertTopic(ctx, newTopic) },
 		"replace":         func() error { orders.Revision++; return w.store.ReplaceTopic(ctx, orders) },

@@ -218,15 +218,18 @@ func (s *Store) readSlot(ctx context.Context, topic string, put func(part) error
 // readKeys reads keys of whatever sort.
 func (s *Store) readKeys(ctx context.Context, topic string, keys []string, put func(part) error) error {
 	pipe := s.client.Pipeline()
-	sorts := make([]*redis.StatusCmd, len(keys))
+	sorts, lives := make([]*redis.StatusCmd, len(keys)), make([]*redis.DurationCmd, len(keys))
 	for i, key := range keys {
-		sorts[i] = pipe.Type(ctx, key)
+		sorts[i], lives[i] = pipe.Type(ctx, key), pipe.PTTL(ctx, key)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return failed(ctx, "read what a topic has", err)
 	}
 	for i, key := range keys {
 		p := keyPart{topic: topic, name: strings.TrimPrefix(key, s.keys.topic(topic, "")), ttl: stays}
+		if ttl := lives[i].Val(); ttl >= 0 {
+			p.ttl = ttl
+		}
 		switch sorts[i].Val() {
 		case "none":
 			continue

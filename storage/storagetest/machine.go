@@ -43,6 +43,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"lease":       m.with(m.lease),
 		"lease again": m.with(m.lease),
 		"ack":         m.with(m.ack),
+		"confirm":     m.with(m.confirm),
 		"extend":      m.with(m.extend),
 		"nack":        m.with(m.nack),
 		"nack again":  m.with(m.nack),
@@ -149,6 +150,8 @@ func (m *machine) attach(t *modelTopic) {
 		rules:    drawRules(m.T, rapid.Bool().Draw(m.T, "ordered")),
 		from:     t.n,
 		messages: map[subscriptions.MessageID]*modelMessage{},
+		acks:     map[subscriptions.Receipt]int64{},
+		final:    map[subscriptions.MessageID]bool{},
 	}
 	m.do("attach", func(store subscriptions.Store) error { return store.Attach(ctx, s.ref, s.name) })
 	m.subs = append(m.subs, s)

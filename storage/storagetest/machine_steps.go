@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -123,11 +124,24 @@ func (m *machine) ack() {
 	s.gone(rs)
 }
 
+func (m *machine) confirm() {
+	s := m.anySub()
+	rs := m.receipts(s)
+	slices.SortFunc(rs, func(a, b subscriptions.Receipt) int {
+		return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(b.Number, a.Number))
+	})
+	rs = slices.Compact(rs)
+	missed := must(m, "confirm", func(store subscriptions.Store) (subscriptions.Missed, error) { return store.Confirm(ctx, s.ref, rs) })
+	s.confirmed(m, rs, missed)
+}
+
 func (m *machine) extend() {
 	s := m.anySub()
 	rs := m.receipts(s)
 	d := drawSpell(m.T)
-	m.do("extend", func(store subscriptions.Store) error { return store.Extend(ctx, s.ref, rs, d) })
+	must(m, "extend", func(store subscriptions.Store) ([]subscriptions.Receipt, error) {
+		return store.Extend(ctx, s.ref, rs, d)
+	})
 	s.extended(m, rs, d)
 }
 
@@ -139,7 +153,7 @@ func (m *machine) nack() {
 		wait := time.Duration(rapid.SampledFrom([]int64{0, 0, 1, 3000, 12_000}).Draw(m.T, "at least")) * time.Millisecond
 		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: receipt, AtLeast: wait})
 	}
-	m.do("nack", func(store subscriptions.Store) error { return store.Nack(ctx, r) })
+	must(m, "nack", func(store subscriptions.Store) ([]subscriptions.Receipt, error) { return store.Nack(ctx, r) })
 	s.ended(m, rs, false)
 }
 

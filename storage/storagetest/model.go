@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"slices"
 	"time"
 
 	"postrider/subscriptions"
@@ -41,6 +42,8 @@ type modelSub struct {
 	messages map[subscriptions.MessageID]*modelMessage
 	handed   []subscriptions.Receipt
 	dead     []subscriptions.Delivery
+	acks     map[subscriptions.Receipt]int64  // those confirmed, and until when their leases would have gone on
+	final    map[subscriptions.MessageID]bool // what they settled
 }
 
 // modelMessage is what a subscription knows of a message.
@@ -195,8 +198,42 @@ func (s *modelSub) inOrder(m *machine, ds []subscriptions.Delivery) {
 		if d.Key != d.Message.KeyHash() || d.Key != 0 && d.Message.ID.Compare(last[d.Key]) <= 0 {
 			m.Fatalf("%s of key %q came after %s", d.Message.ID, d.Message.OrderingKey, last[d.Key])
 		}
+		if s.final[d.Message.ID] {
+			m.Fatalf("%s was leased after its ack was confirmed", d.Message.ID)
+		}
 		last[d.Key] = d.Message.ID
 		s.handed = append(s.handed, d.Receipt())
+	}
+}
+
+// confirmed checks what was told of acks: those of current leases took effect, others did not.
+func (s *modelSub) confirmed(m *machine, rs []subscriptions.Receipt, missed subscriptions.Missed) {
+	m.Helper()
+	over := map[subscriptions.Receipt]bool{}
+	for _, r := range slices.Concat(missed.Over, missed.Early) {
+		over[r] = true
+	}
+	for _, r := range rs {
+		if until, acked := s.acks[r]; acked {
+			if over[r] && until > m.latest || !over[r] && until <= m.now() {
+				m.Fatalf("the repeated ack of %s was answered with missed: %v", r.ID, over[r])
+			}
+			continue
+		}
+		if !s.rules.Ordered {
+			msg := s.messages[r.ID]
+			current := !msg.gone && msg.number == r.Number
+			lasts := msg.until > m.latest
+			mayLast := msg.until > m.now() || msg.unsure
+			if over[r] && current && lasts && !msg.unsure || !over[r] && !(current && mayLast) {
+				m.Fatalf("the ack of %s was answered with missed: %v", r.ID, over[r])
+			}
+			if !over[r] && !msg.unsure {
+				s.acks[r] = msg.until
+			}
+			msg.gone = msg.gone || !over[r]
+		}
+		s.final[r.ID] = s.final[r.ID] || !over[r]
 	}
 }
 

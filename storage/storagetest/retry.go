@@ -154,7 +154,8 @@ func nacksSpread(r *rig) {
 	for _, d := range []subscriptions.Delivery{ds[0], late, ds[2], ds[1]} {
 		n.Nacks = append(n.Nacks, subscriptions.Nack{Receipt: d.Receipt()})
 	}
-	r.ok(r.Store.Nack(r.Context(), n))
+	_, err := r.Store.Nack(r.Context(), n)
+	r.ok(err)
 	s.spread(span, 0.3, "a", "c", "b")
 }
 

@@ -29,9 +29,11 @@ func (s *sub) calls(ref subscriptions.Ref, d subscriptions.Delivery) map[string]
 			return err
 		},
 		"Acknowledge": func(ctx context.Context) error { return s.Store.Acknowledge(ctx, ref, rs) },
-		"Extend":      func(ctx context.Context) error { return s.Store.Extend(ctx, ref, rs, time.Hour) },
+		"Confirm":     func(ctx context.Context) error { _, err := s.Store.Confirm(ctx, ref, rs); return err },
+		"Extend":      func(ctx context.Context) error { _, err := s.Store.Extend(ctx, ref, rs, time.Hour); return err },
 		"Nack": func(ctx context.Context) error {
-			return s.Store.Nack(ctx, subscriptions.NackRequest{Ref: ref, Rules: s.rules, Nacks: []subscriptions.Nack{{Receipt: rs[0]}}})
+			_, err := s.Store.Nack(ctx, subscriptions.NackRequest{Ref: ref, Rules: s.rules, Nacks: []subscriptions.Nack{{Receipt: rs[0]}}})
+			return err
 		},
 		"Release": func(ctx context.Context) error { return s.Store.Release(ctx, ref, rs) },
 		"Sweep": func(ctx context.Context) error {

@@ -125,7 +125,8 @@ func (s *sub) ack(ds ...subscriptions.Delivery) {
 
 func (s *sub) extend(d time.Duration, ds ...subscriptions.Delivery) {
 	s.Helper()
-	s.ok(s.Store.Extend(s.Context(), s.ref, receipts(ds), d))
+	_, err := s.Store.Extend(s.Context(), s.ref, receipts(ds), d)
+	s.ok(err)
 }
 
 func (s *sub) release(ds ...subscriptions.Delivery) {
@@ -144,7 +145,8 @@ func (s *sub) nackAtLeast(d time.Duration, ds ...subscriptions.Delivery) {
 	for _, receipt := range receipts(ds) {
 		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: receipt, AtLeast: d})
 	}
-	s.ok(s.Store.Nack(s.Context(), r))
+	_, err := s.Store.Nack(s.Context(), r)
+	s.ok(err)
 }
 
 // hold is how long swept messages are held.

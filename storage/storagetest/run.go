@@ -18,6 +18,7 @@ func Run(t *testing.T, factory Factory) {
 		"publish":     publishing,
 		"lease":       leasing,
 		"settle":      settling,
+		"confirm":     confirming,
 		"remaining":   remaining,
 		"retry":       retrying,
 		"dead":        dying,

@@ -62,7 +62,8 @@ func manyNacks(r *rig) {
 		n.Nacks = append(n.Nacks, subscriptions.Nack{Receipt: d.Receipt()})
 		delays[d.Message.ID] = span.At(subscriptions.Jitter(n.Jitter, i))
 	}
-	r.ok(r.Store.Nack(r.Context(), n))
+	_, err := r.Store.Nack(r.Context(), n)
+	r.ok(err)
 	// Every so often, what is due by then has come, and nothing else.
 	waited := span.Low
 	r.Clock.Advance(span.Low - time.Millisecond)
