@@ -6,7 +6,7 @@ export FUZZTIME
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-load test-clients generate lint verify bench bench-go fuzz clean
+.PHONY: help build test test-load test-clients generate lint verify bench bench-go fuzz torture clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench-go: ## run the Go benchmarks of single parts
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	scripts/fuzz
+
+torture: ## run random operations on memory and Redis side by side for TORTURE seconds (3600) from SEED (1)
+	scripts/torture
 
 clean: ## remove what was built
 	rm -rf bin postrider

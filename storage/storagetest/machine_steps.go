@@ -80,6 +80,8 @@ func (m *machine) leaseOne(s *modelSub, r subscriptions.LeaseRequest) subscripti
 	return result
 }
 
+const shortestRetention = time.Minute
+
 func drawRules(t *rapid.T, ordered bool) subscriptions.Rules {
 	return subscriptions.Rules{
 		Ordered: ordered,
@@ -90,7 +92,7 @@ func drawRules(t *rapid.T, ordered bool) subscriptions.Rules {
 			subscriptions.RetryPolicy{Minimum: 0, Maximum: 1500 * time.Millisecond}.Spans(),
 		}).Draw(t, "retry"),
 		MaxAttempts: rapid.SampledFrom([]int{0, 1, 2, 3, 1}).Draw(t, "max attempts"),
-		Retention:   rapid.SampledFrom([]time.Duration{7 * day, 7 * day, 7 * day, 20 * time.Minute, time.Minute}).Draw(t, "retention"),
+		Retention:   rapid.SampledFrom([]time.Duration{7 * day, 7 * day, 7 * day, 20 * time.Minute, shortestRetention}).Draw(t, "retention"),
 		Outstanding: rapid.SampledFrom([]int{1000, 1000, 7, 3, 1}).Draw(t, "outstanding"),
 	}
 }

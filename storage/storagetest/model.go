@@ -206,6 +206,9 @@ func (s *modelSub) inOrder(m *machine, ds []subscriptions.Delivery) {
 	}
 }
 
+// unknown is the end of a lease of which the model is not sure.
+const unknown = -1
+
 // confirmed checks what was told of acks: those of current leases took effect, others did not.
 func (s *modelSub) confirmed(m *machine, rs []subscriptions.Receipt, missed subscriptions.Missed) {
 	m.Helper()
@@ -215,7 +218,7 @@ func (s *modelSub) confirmed(m *machine, rs []subscriptions.Receipt, missed subs
 	}
 	for _, r := range rs {
 		if until, acked := s.acks[r]; acked {
-			if over[r] && until > m.latest || !over[r] && until <= m.now() {
+			if until != unknown && (over[r] && until > m.latest || !over[r] && until <= m.now()) {
 				m.Fatalf("the repeated ack of %s was answered with missed: %v", r.ID, over[r])
 			}
 			continue
@@ -225,11 +228,14 @@ func (s *modelSub) confirmed(m *machine, rs []subscriptions.Receipt, missed subs
 			current := !msg.gone && msg.number == r.Number
 			lasts := msg.until > m.latest
 			mayLast := msg.until > m.now() || msg.unsure
-			if over[r] && current && lasts && !msg.unsure || !over[r] && !(current && mayLast) {
+			if over[r] && current && lasts && !msg.unsure && m.latest-r.ID.Milli <= shortestRetention.Milliseconds() || !over[r] && !(current && mayLast) {
 				m.Fatalf("the ack of %s was answered with missed: %v", r.ID, over[r])
 			}
-			if !over[r] && !msg.unsure {
+			if !over[r] {
 				s.acks[r] = msg.until
+				if msg.unsure {
+					s.acks[r] = unknown
+				}
 			}
 			msg.gone = msg.gone || !over[r]
 		}
