@@ -18,11 +18,20 @@ func topicOf(name subscriptions.TopicName, in api.Topic, about rules.Fields) (su
 	if err := unbuiltOfTopic(in).Refuse(about); err != nil {
 		return subscriptions.Topic{}, err
 	}
-	return subscriptions.Topic{Name: name, Labels: in.Labels}, nil
+	t := subscriptions.Topic{Name: name, Labels: in.Labels}
+	var err error
+	if about("messageRetentionDuration") {
+		t.Retention, err = rules.Retention(duration(in.MessageRetentionDuration))
+	}
+	return t, err
 }
 
 func apiTopic(t subscriptions.Topic) api.Topic {
-	return api.Topic{Name: t.Name.String(), Labels: t.Labels, State: api.TopicStateActive}
+	out := api.Topic{Name: t.Name.String(), Labels: t.Labels, State: api.TopicStateActive}
+	if t.Retention != 0 {
+		out.MessageRetentionDuration = wire.NewDuration(t.Retention)
+	}
+	return out
 }
 
 func messagesOf(in []api.PubsubMessage) []subscriptions.Message {

@@ -33,6 +33,7 @@ func subscriptionOf(name subscriptions.SubscriptionName, in api.Subscription, ab
 	}
 	s = subscriptions.Subscription{
 		Name: name, AckDeadline: seconds(in.AckDeadlineSeconds), Labels: in.Labels, ExactlyOnce: in.EnableExactlyOnceDelivery,
+		RetainAcked: in.RetainAckedMessages,
 	}
 	s.Push, s.PushAttributes = pushOf(in.PushConfig)
 	s.Retry = retryOf(in.RetryPolicy)
@@ -99,6 +100,7 @@ func apiSubscription(s subscriptions.Subscription) api.Subscription {
 		PushConfig:               apiPush(s),
 		AckDeadlineSeconds:       wire.Int32(s.AckDeadline / time.Second),
 		MessageRetentionDuration: wire.NewDuration(s.Retention),
+		RetainAckedMessages:      s.RetainAcked,
 		Labels:                   s.Labels,
 		ExpirationPolicy:         &api.ExpirationPolicy{},
 		EnableMessageOrdering:    s.Ordered,
@@ -109,6 +111,9 @@ func apiSubscription(s subscriptions.Subscription) api.Subscription {
 	out.EnableExactlyOnceDelivery = s.ExactlyOnce
 	if s.TopicDeleted {
 		out.Topic = subscriptions.DeletedTopic
+	}
+	if s.TopicRetention != 0 {
+		out.TopicMessageRetentionDuration = wire.NewDuration(s.TopicRetention)
 	}
 	if s.Expiration != 0 {
 		out.ExpirationPolicy.TTL = wire.NewDuration(s.Expiration)

@@ -10,9 +10,8 @@ import (
 
 func unbuiltOfTopic(t api.Topic) rules.UnbuiltOfTopic {
 	return rules.UnbuiltOfTopic{
-		MessageRetentionDuration: t.MessageRetentionDuration != nil,
-		SchemaSettings:           t.SchemaSettings != nil,
-		KmsKeyName:               t.KmsKeyName != "",
+		SchemaSettings: t.SchemaSettings != nil,
+		KmsKeyName:     t.KmsKeyName != "",
 		MessageStoragePolicy: t.MessageStoragePolicy != nil &&
 			(len(t.MessageStoragePolicy.AllowedPersistenceRegions) > 0 || t.MessageStoragePolicy.EnforceInTransit),
 		IngestionDataSourceSettings: filled(t.IngestionDataSourceSettings),
@@ -22,13 +21,12 @@ func unbuiltOfTopic(t api.Topic) rules.UnbuiltOfTopic {
 
 func unbuiltOfSubscription(s api.Subscription) rules.UnbuiltOfSubscription {
 	return rules.UnbuiltOfSubscription{
-		RetainAckedMessages: s.RetainAckedMessages,
-		BigqueryConfig:      filled(s.BigqueryConfig),
-		BigtableConfig:      filled(s.BigtableConfig),
-		CloudStorageConfig:  filled(s.CloudStorageConfig),
-		MessageTransforms:   len(s.MessageTransforms) > 0,
-		Filter:              s.Filter != "",
-		Push:                unbuiltOfPush(s.PushConfig),
+		BigqueryConfig:     filled(s.BigqueryConfig),
+		BigtableConfig:     filled(s.BigtableConfig),
+		CloudStorageConfig: filled(s.CloudStorageConfig),
+		MessageTransforms:  len(s.MessageTransforms) > 0,
+		Filter:             s.Filter != "",
+		Push:               unbuiltOfPush(s.PushConfig),
 	}
 }
 

@@ -13,7 +13,6 @@ func TestUnbuiltFieldsOfATopic(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withTopic()
 	for field, value := range map[string]string{
-		"messageRetentionDuration":    `"600s"`,
 		"schemaSettings":              `{"schema": "projects/p/schemas/s", "encoding": "JSON"}`,
 		"kmsKeyName":                  `"k"`,
 		"messageStoragePolicy":        `{"allowedPersistenceRegions": ["europe-west1"]}`,
@@ -36,7 +35,6 @@ func TestUnbuiltFieldsOfASubscription(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withSubscription("{}")
 	for field, value := range map[string]string{
-		"retainAckedMessages":  `true`,
 		"pushConfig.oidcToken": `{"serviceAccountEmail": "a@b"}`,
 		"bigqueryConfig":       `{"table": "a.b.c"}`,
 		"bigtableConfig":       `{"table": "x"}`,
@@ -61,7 +59,7 @@ func TestUnbuiltFieldsOfASubscription(t *testing.T) {
 	if got := s.do("GET " + subPath).ok()["pushConfig"]; got != nil {
 		t.Errorf("what was refused had an effect: pushConfig is %v", got)
 	}
-	s.subscribe("defaults", `{"filter": "", "enableMessageOrdering": false, "enableExactlyOnceDelivery": false, "retainAckedMessages": false,
+	s.subscribe("defaults", `{"filter": "", "enableMessageOrdering": false, "enableExactlyOnceDelivery": false,
 		"bigqueryConfig": {}, "bigtableConfig": null, "cloudStorageConfig": {}, "messageTransforms": []}`).ok()
 }
 

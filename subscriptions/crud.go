@@ -25,6 +25,7 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 		return Subscription{}, err
 	}
 	sub.UID, sub.TopicUID, sub.Phase, sub.Revision = newUID(), topic.UID, Creating, 1
+	sub.TopicRetention = topic.Retention
 	for {
 		err := s.store.InsertSubscription(ctx, sub)
 		if CodeOf(err) != AlreadyExists {
@@ -130,6 +131,10 @@ func (s *Service) withTopicState(ctx context.Context, sub Subscription) (Subscri
 		return Subscription{}, err
 	}
 	sub.TopicDeleted = err != nil || t.UID != sub.TopicUID || t.Phase == Deleting
+	sub.TopicRetention = 0
+	if !sub.TopicDeleted {
+		sub.TopicRetention = t.Retention
+	}
 	return sub, nil
 }
 
@@ -149,16 +154,16 @@ func (s *Service) ListSubscriptions(ctx context.Context, project string, p Page)
 		func(after string, limit int) ([]Subscription, error) {
 			return s.store.ListSubscriptions(ctx, project, after, limit)
 		})
-	deleted := map[string]bool{} // many subscriptions share a topic
+	known := map[string]Subscription{} // many subscriptions share a topic
 	for i, sub := range page {
-		if gone, ok := deleted[sub.TopicUID]; ok {
-			page[i].TopicDeleted = gone
+		if other, ok := known[sub.TopicUID]; ok {
+			page[i].TopicDeleted, page[i].TopicRetention = other.TopicDeleted, other.TopicRetention
 			continue
 		}
 		if page[i], err = s.withTopicState(ctx, sub); err != nil {
 			return nil, "", err
 		}
-		deleted[sub.TopicUID] = page[i].TopicDeleted
+		known[sub.TopicUID] = page[i]
 	}
 	return page, next, err
 }
@@ -193,6 +198,7 @@ func (s *Service) changeSubscription(ctx context.Context, name SubscriptionName,
 		if err != nil {
 			return Subscription{}, err
 		}
+		retained := sub.Ref().Retain
 		if sub, err = change(sub); err != nil {
 			return Subscription{}, err
 		}
@@ -207,6 +213,11 @@ func (s *Service) changeSubscription(ctx context.Context, name SubscriptionName,
 		s.directory.forgetSubscription(name)
 		if err := s.store.Revise(ctx, sub.Ref()); err != nil && !outdated(err) {
 			return Subscription{}, err
+		}
+		if sub.Ref().Retain < retained {
+			if err := s.trim(ctx, sub.TopicUID); err != nil {
+				return Subscription{}, err
+			}
 		}
 		return s.withTopicState(ctx, sub)
 	}

@@ -89,6 +89,9 @@ type Feed interface {
 type TopicRef struct {
 	UID      string
 	Revision int64
+	// Retention is how long the log keeps every message, whoever needs it; 0 is
+	// not at all. It is adopted with the revision, and ends with the topic.
+	Retention time.Duration
 }
 
 // Log is the log of a topic and what stands around it in the topic's slot.
@@ -102,8 +105,7 @@ type Log interface {
 	// absent slot does nothing.
 	CloseTopic(ctx context.Context, uid string) error
 	// Publish appends all of msgs or none and returns their ids in order. With
-	// nothing attached and nothing kept for another reason the messages get
-	// ids and are dropped. RESOURCE_EXHAUSTED when the store is full.
+	// nothing attached and no retention the messages get ids and are dropped. RESOURCE_EXHAUSTED when the store is full.
 	Publish(ctx context.Context, topic TopicRef, msgs []Message) ([]MessageID, error)
 	// Attached lists the names of attached subscriptions, sorted by their text.
 	Attached(ctx context.Context, uid string) ([]SubscriptionName, error)
@@ -120,6 +122,9 @@ type Ref struct {
 	Topic        string // the topic's UID
 	Subscription string // the subscription's UID
 	Revision     int64
+	// Retain is how long the log keeps messages that the subscription acked; 0
+	// is not at all. Attach, Revise and Sweep adopt it.
+	Retain time.Duration
 }
 
 // Slots is the life of a subscription's state.
@@ -166,7 +171,8 @@ type Rules struct {
 	Retry []Span
 	// MaxAttempts is after how many attempts a message is dead; 0 is never.
 	MaxAttempts int
-	// Retention is how long a message is kept unacked.
+	// Retention is how long a message is kept unacked; where the topic's is
+	// longer, that counts.
 	Retention time.Duration
 	// Outstanding bounds the outstanding messages.
 	Outstanding int

@@ -50,7 +50,13 @@ type Subscription struct {
 	// belong to the subscription rather than to Push, so that another endpoint or
 	// a while of being pulled loses none.
 	WebhookSecrets []WebhookSecret
-	Retention      time.Duration
+	// Retention is how long a message is kept that is not acked, and with
+	// RetainAcked one that is, too.
+	Retention   time.Duration
+	RetainAcked bool
+	// TopicRetention is the topic's. It is not stored: it is found out when a
+	// record is read.
+	TopicRetention time.Duration
 	// Expiration is how long the subscription may go unused; 0 is for ever.
 	Expiration time.Duration
 	DeadLetter *DeadLetterPolicy
@@ -101,7 +107,11 @@ func (s Subscription) IsPush() bool { return s.Push != nil }
 
 // Ref addresses the subscription's state.
 func (s Subscription) Ref() Ref {
-	return Ref{Topic: s.TopicUID, Subscription: s.UID, Revision: s.Revision}
+	ref := Ref{Topic: s.TopicUID, Subscription: s.UID, Revision: s.Revision}
+	if s.RetainAcked {
+		ref.Retain = s.Retention
+	}
+	return ref
 }
 
 // run is how many messages of one ordering key may be leased at once: for

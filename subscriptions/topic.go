@@ -23,13 +23,18 @@ type Topic struct {
 	// another one.
 	UID    string
 	Labels map[string]string
-	Phase  Phase
+	// Retention is how long every message is kept, acked or not and whoever is
+	// subscribed, for seeks; 0 is not at all.
+	Retention time.Duration
+	Phase     Phase
 	// Revision rises by one with every change of the record.
 	Revision int64
 }
 
 // Ref addresses the topic's slot.
-func (t Topic) Ref() TopicRef { return TopicRef{UID: t.UID, Revision: t.Revision} }
+func (t Topic) Ref() TopicRef {
+	return TopicRef{UID: t.UID, Revision: t.Revision, Retention: t.Retention}
+}
 
 // deadLetterRetention is how long dead letters are kept on a topic that has no
 // subscription to hold them: the default retention of a subscription.

@@ -6,10 +6,10 @@ import (
 	"maps"
 )
 
-// CreateTopic creates a topic from its name and labels. INVALID_ARGUMENT,
-// ALREADY_EXISTS.
+// CreateTopic creates a topic from its name and configuration.
+// INVALID_ARGUMENT, ALREADY_EXISTS.
 func (s *Service) CreateTopic(ctx context.Context, t Topic) (Topic, error) {
-	if err := firstError(t.Name.Validate(), validateLabels(t.Labels)); err != nil {
+	if err := firstError(t.Name.Validate(), t.validate()); err != nil {
 		return Topic{}, err
 	}
 	t.UID, t.Phase, t.Revision = newUID(), Creating, 1
@@ -128,6 +128,9 @@ func (s *Service) UpdateTopic(ctx context.Context, change Topic, mask []string) 
 			return Topic{}, err
 		}
 		s.directory.forgetTopic(change.Name)
+		if updated.Retention < t.Retention {
+			return updated, s.trim(ctx, t.UID)
+		}
 		return updated, nil
 	}
 }
@@ -196,10 +199,17 @@ func applyTopicMask(t, change Topic, mask []string) (Topic, error) {
 		return Topic{}, err
 	}
 	if fields["labels"] {
-		if err := validateLabels(change.Labels); err != nil {
-			return Topic{}, err
-		}
 		t.Labels = maps.Clone(change.Labels)
 	}
-	return t, nil
+	if fields["messageRetentionDuration"] {
+		t.Retention = change.Retention
+	}
+	return t, t.validate()
+}
+
+func (t Topic) validate() error {
+	if t.Retention != 0 {
+		return firstError(validateLabels(t.Labels), validateRetention(t.Retention))
+	}
+	return validateLabels(t.Labels)
 }

@@ -15,6 +15,9 @@ func applySubscriptionMask(sub, change Subscription, mask []string) (Subscriptio
 	if fields["messageRetentionDuration"] {
 		sub.Retention = change.Retention
 	}
+	if fields["retainAckedMessages"] {
+		sub.RetainAcked = change.RetainAcked
+	}
 	if fields["labels"] {
 		sub.Labels = maps.Clone(change.Labels)
 	}

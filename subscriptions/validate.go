@@ -123,22 +123,23 @@ func (s *Subscription) complete() error {
 	if s.Retention == 0 {
 		s.Retention = DefaultRetention
 	}
-	for _, f := range []struct {
-		field      string
-		d, lo, hi  time.Duration
-		rangeWords string
-	}{
-		{"ackDeadlineSeconds", s.AckDeadline, MinAckDeadline, MaxAckDeadline, "10 to 600 seconds, or 0 for the default of 10"},
-		{"messageRetentionDuration", s.Retention, MinRetention, MaxRetention, "600s (10 minutes) to 2678400s (31 days)"},
-	} {
-		if f.d < f.lo || f.d > f.hi {
-			return Errorf(InvalidArgument, "%s: %s is out of range: it must be %s", f.field, f.d, f.rangeWords)
-		}
+	if s.AckDeadline < MinAckDeadline || s.AckDeadline > MaxAckDeadline {
+		return Errorf(InvalidArgument, "ackDeadlineSeconds: %s is out of range: it must be 10 to 600 seconds, or 0 for the default of 10", s.AckDeadline)
+	}
+	if err := validateRetention(s.Retention); err != nil {
+		return err
 	}
 	if s.Expiration != 0 && s.Expiration < MinExpiration {
 		return Errorf(InvalidArgument, "expirationPolicy.ttl: %s is out of range: it must be at least 86400s (1 day); leave ttl out for never", s.Expiration)
 	}
 	return firstError(validateLabels(s.Labels), s.completeDeadLetter(), s.validateRetry(), s.validatePush())
+}
+
+func validateRetention(d time.Duration) error {
+	if d < MinRetention || d > MaxRetention {
+		return Errorf(InvalidArgument, "messageRetentionDuration: %s is out of range: it must be 600s (10 minutes) to 2678400s (31 days)", d)
+	}
+	return nil
 }
 
 func (s *Subscription) completeDeadLetter() error {

@@ -18,6 +18,7 @@ type subscriptionFlags struct {
 	push        pushFlags
 	ackDeadline duration
 	retention   duration
+	retain      bool
 	expiration  expiry
 	minRetry    duration
 	maxRetry    duration
@@ -33,6 +34,7 @@ func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	f.push.bind(set)
 	set.Var(&f.ackDeadline, "ack-deadline", "`TIME` that a delivery may take, 10s to 600s (default 10s)")
 	set.Var(&f.retention, "message-retention-duration", "`TIME` that unacknowledged messages are kept, 10m to 31d (default 7d)")
+	set.BoolVar(&f.retain, "retain-acked-messages", false, "keep acknowledged messages for as long, too, so that a seek can bring them back")
 	set.Var(&f.expiration, "expiration-period", "`TIME` without use after which the subscription is deleted, 1d or more, or never (default 31d)")
 	set.Var(&f.minRetry, "min-retry-delay", "`TIME` before the first retry, up to 600s (default 10s if there is a --max-retry-delay)")
 	set.Var(&f.maxRetry, "max-retry-delay", "`TIME` that retries are at most apart, up to 600s (default 600s if there is a --min-retry-delay)")
@@ -68,6 +70,7 @@ var masks = []struct{ flag, path string }{
 	{"push-no-wrapper-write-metadata", "pushConfig.noWrapper.writeMetadata"},
 	{"ack-deadline", "ackDeadlineSeconds"},
 	{"message-retention-duration", "messageRetentionDuration"},
+	{"retain-acked-messages", "retainAckedMessages"},
 	{"expiration-period", "expirationPolicy"},
 	{"min-retry-delay", "retryPolicy.minimumBackoff"},
 	{"max-retry-delay", "retryPolicy.maximumBackoff"},
@@ -95,6 +98,7 @@ func (f *subscriptionFlags) mask() wire.FieldMask {
 func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 	sub := api.Subscription{
 		AckDeadlineSeconds:        wire.Int32(time.Duration(f.ackDeadline) / time.Second),
+		RetainAckedMessages:       f.retain,
 		Labels:                    f.labels,
 		EnableMessageOrdering:     f.ordered,
 		EnableExactlyOnceDelivery: f.exactlyOnce,

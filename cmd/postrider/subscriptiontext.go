@@ -17,10 +17,22 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 		return s.print.fields(
 			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "order", orderText(sub), "acks", ackText(sub),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
-			"retention", durationText(sub.MessageRetentionDuration), "expires", expirationText(sub.ExpirationPolicy),
+			"retention", retentionText(sub), "expires", expirationText(sub.ExpirationPolicy),
 			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
 			"labels", mapText(sub.Labels), "state", string(sub.State))
 	})
+}
+
+// retentionText says how long messages are kept. The topic's retention keeps every message for all subscriptions.
+func retentionText(sub api.Subscription) string {
+	text := durationText(sub.MessageRetentionDuration)
+	if sub.RetainAckedMessages {
+		text += ", acknowledged messages too"
+	}
+	if sub.TopicMessageRetentionDuration != nil {
+		text += "; all messages of the topic " + durationText(sub.TopicMessageRetentionDuration)
+	}
+	return text
 }
 
 func deliveryText(sub api.Subscription) string {

@@ -32,19 +32,19 @@ func (s *session) printTopic(t api.Topic, err error) error {
 		return err
 	}
 	return s.print.result(t, func() error {
-		return s.print.fields("topic", t.Name, "labels", mapText(t.Labels), "state", string(t.State))
+		return s.print.fields("topic", t.Name, "retention", durationText(t.MessageRetentionDuration), "labels", mapText(t.Labels), "state", string(t.State))
 	})
 }
 
 func newTopicCreate(p process) *cobra.Command {
-	var labels pairs
+	var flags topicFlags
 	c := &cobra.Command{
 		Use: "create TOPIC", Short: "Create a topic", Args: nArgs(1, 1),
-		Example: "  postrider topics create orders\n  postrider topics create orders --label team=checkout",
+		Example: "  postrider topics create orders --label team=checkout\n  postrider topics create orders --message-retention-duration 7d",
 	}
-	c.Flags().Var(&labels, "label", "`KEY=VALUE` of a label; may be repeated")
+	flags.bind(c.Flags())
 	return onTopic(p, c, func(ctx context.Context, s *session, name subscriptions.TopicName, _ []string) error {
-		return s.printTopic(call[api.Topic](s.CreateTopic(ctx, name.Project, name.ID, api.Topic{Labels: labels})))
+		return s.printTopic(call[api.Topic](s.CreateTopic(ctx, name.Project, name.ID, flags.topic())))
 	})
 }
 
@@ -78,17 +78,16 @@ func newTopicList(p process) *cobra.Command {
 }
 
 func newTopicUpdate(p process) *cobra.Command {
-	var labels pairs
+	var flags topicFlags
 	c := &cobra.Command{
-		Use: "update TOPIC", Short: "Change the labels of a topic", Args: nArgs(1, 1),
-		Example: "  postrider topics update orders --label team=payments\n  postrider topics update orders --clear-labels",
+		Use: "update TOPIC", Short: "Change a topic", Args: nArgs(1, 1), Long: "Change a topic. What no flag is given for stays as it is.",
+		Example: "  postrider topics update orders --label team=payments\n  postrider topics update orders --message-retention-duration 1d",
 	}
-	c.Flags().Var(&labels, "label", "`KEY=VALUE` of a label; may be repeated; replaces all labels")
-	c.Flags().Bool("clear-labels", false, "remove all labels")
-	c.MarkFlagsOneRequired("label", "clear-labels")
-	c.MarkFlagsMutuallyExclusive("label", "clear-labels")
+	flags.bind(c.Flags())
+	flags.bindClear(c)
 	return onTopic(p, c, func(ctx context.Context, s *session, name subscriptions.TopicName, _ []string) error {
-		body := api.UpdateTopicRequest{Topic: &api.Topic{Labels: labels}, UpdateMask: "labels"}
+		topic := flags.topic()
+		body := api.UpdateTopicRequest{Topic: &topic, UpdateMask: flags.mask()}
 		return s.printTopic(call[api.Topic](s.UpdateTopic(ctx, name.Project, name.ID, nil, body)))
 	})
 }

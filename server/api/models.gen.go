@@ -403,7 +403,8 @@ type Topic struct {
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// MessageRetentionDuration Keeps every message for so long after its publication, acknowledged or not, so that subscriptions can
-	// seek back; 10 minutes to 31 days. Absent is off.
+	// seek back, also to before they were created; 10 minutes to 31 days. Absent is off. Where it is longer than a
+	// subscription's `messageRetentionDuration`, unacknowledged messages are kept for as long, too.
 	MessageRetentionDuration *wire.Duration `json:"messageRetentionDuration,omitempty"`
 
 	// MessageStoragePolicy The regions of Google's cloud where messages may be kept.

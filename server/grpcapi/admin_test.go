@@ -223,7 +223,6 @@ func TestUnbuilt(t *testing.T) {
 		_, err = r.ListTopicSnapshots(r.ctx, &pubsubpb.ListTopicSnapshotsRequest{})
 		r.refused(err, codes.Unimplemented, "ListTopicSnapshots: this server")
 		for field, topic := range map[string]string{
-			"messageRetentionDuration":    `{"messageRetentionDuration": "600s"}`,
 			"schemaSettings":              `{"schemaSettings": {}}`,
 			"kmsKeyName":                  `{"kmsKeyName": "k"}`,
 			"messageStoragePolicy":        `{"messageStoragePolicy": {"enforceInTransit": true}}`,
@@ -237,7 +236,6 @@ func TestUnbuilt(t *testing.T) {
 			r.refused(err, codes.Unimplemented, field+":")
 		}
 		for field, sub := range map[string]string{
-			"retainAckedMessages":  `{"retainAckedMessages": true}`,
 			"filter":               `{"filter": "attributes:k"}`,
 			"bigqueryConfig":       `{"bigqueryConfig": {"table": "t"}}`,
 			"bigtableConfig":       `{"bigtableConfig": {"table": "t"}}`,

@@ -18,12 +18,16 @@ import (
 
 // topicOf makes the domain's topic of the fields that a request is about.
 func topicOf(name subscriptions.TopicName, in *pubsubpb.Topic, about rules.Fields) (subscriptions.Topic, error) {
-	return subscriptions.Topic{Name: name, Labels: in.GetLabels()}, unbuiltOfTopic(in).Refuse(about)
+	t := subscriptions.Topic{Name: name, Labels: in.GetLabels()}
+	err := unbuiltOfTopic(in).Refuse(about)
+	if err == nil && about("messageRetentionDuration") {
+		t.Retention, err = retentionOf(in.GetMessageRetentionDuration())
+	}
+	return t, err
 }
 
 func unbuiltOfTopic(t *pubsubpb.Topic) rules.UnbuiltOfTopic {
 	return rules.UnbuiltOfTopic{
-		MessageRetentionDuration:    t.GetMessageRetentionDuration() != nil,
 		SchemaSettings:              t.GetSchemaSettings() != nil,
 		KmsKeyName:                  t.GetKmsKeyName() != "",
 		MessageStoragePolicy:        filled(t.GetMessageStoragePolicy()),
@@ -36,7 +40,20 @@ func unbuiltOfTopic(t *pubsubpb.Topic) rules.UnbuiltOfTopic {
 func filled(m proto.Message) bool { return proto.Size(m) > 0 }
 
 func pbTopic(t subscriptions.Topic) *pubsubpb.Topic {
-	return &pubsubpb.Topic{Name: t.Name.String(), Labels: t.Labels, State: pubsubpb.Topic_ACTIVE}
+	out := &pubsubpb.Topic{Name: t.Name.String(), Labels: t.Labels, State: pubsubpb.Topic_ACTIVE}
+	if t.Retention != 0 {
+		out.MessageRetentionDuration = durationpb.New(t.Retention)
+	}
+	return out
+}
+
+// retentionOf reads a messageRetentionDuration.
+func retentionOf(d *durationpb.Duration) (time.Duration, error) {
+	given, err := durationOf("messageRetentionDuration", d)
+	if err != nil {
+		return 0, err
+	}
+	return rules.Retention(given)
 }
 
 func messagesOf(in []*pubsubpb.PubsubMessage) []subscriptions.Message {

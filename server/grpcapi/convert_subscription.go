@@ -44,8 +44,8 @@ func subscriptionOf(name subscriptions.SubscriptionName, in *pubsubpb.Subscripti
 	}
 	s = subscriptions.Subscription{
 		Name: name, AckDeadline: seconds(in.GetAckDeadlineSeconds()), Labels: in.GetLabels(),
-		ExactlyOnce: in.GetEnableExactlyOnceDelivery(),
-		Push:        pushOf(in.GetPushConfig()), PushAttributes: in.GetPushConfig().GetAttributes(),
+		ExactlyOnce: in.GetEnableExactlyOnceDelivery(), RetainAcked: in.GetRetainAckedMessages(),
+		Push: pushOf(in.GetPushConfig()), PushAttributes: in.GetPushConfig().GetAttributes(),
 	}
 	if about("retryPolicy") {
 		if s.Retry, err = retryOf(in.GetRetryPolicy()); err != nil {
@@ -53,11 +53,7 @@ func subscriptionOf(name subscriptions.SubscriptionName, in *pubsubpb.Subscripti
 		}
 	}
 	if about("messageRetentionDuration") {
-		given, err := durationOf("messageRetentionDuration", in.GetMessageRetentionDuration())
-		if err != nil {
-			return s, err
-		}
-		if s.Retention, err = rules.Retention(given); err != nil {
+		if s.Retention, err = retentionOf(in.GetMessageRetentionDuration()); err != nil {
 			return s, err
 		}
 	}
@@ -78,13 +74,12 @@ func subscriptionOf(name subscriptions.SubscriptionName, in *pubsubpb.Subscripti
 
 func unbuiltOfSubscription(s *pubsubpb.Subscription) rules.UnbuiltOfSubscription {
 	return rules.UnbuiltOfSubscription{
-		RetainAckedMessages: s.GetRetainAckedMessages(),
-		BigqueryConfig:      filled(s.GetBigqueryConfig()),
-		BigtableConfig:      filled(s.GetBigtableConfig()),
-		CloudStorageConfig:  filled(s.GetCloudStorageConfig()),
-		MessageTransforms:   len(s.GetMessageTransforms()) > 0,
-		Filter:              s.GetFilter() != "",
-		Push:                unbuiltOfPush(s.GetPushConfig()),
+		BigqueryConfig:     filled(s.GetBigqueryConfig()),
+		BigtableConfig:     filled(s.GetBigtableConfig()),
+		CloudStorageConfig: filled(s.GetCloudStorageConfig()),
+		MessageTransforms:  len(s.GetMessageTransforms()) > 0,
+		Filter:             s.GetFilter() != "",
+		Push:               unbuiltOfPush(s.GetPushConfig()),
 	}
 }
 
@@ -122,6 +117,7 @@ func pbSubscription(s subscriptions.Subscription) *pubsubpb.Subscription {
 		PushConfig:                pbPush(s),
 		AckDeadlineSeconds:        int32(s.AckDeadline / time.Second),
 		MessageRetentionDuration:  durationpb.New(s.Retention),
+		RetainAckedMessages:       s.RetainAcked,
 		Labels:                    s.Labels,
 		ExpirationPolicy:          &pubsubpb.ExpirationPolicy{},
 		EnableMessageOrdering:     s.Ordered,
@@ -131,6 +127,9 @@ func pbSubscription(s subscriptions.Subscription) *pubsubpb.Subscription {
 	}
 	if s.TopicDeleted {
 		out.Topic = subscriptions.DeletedTopic
+	}
+	if s.TopicRetention != 0 {
+		out.TopicMessageRetentionDuration = durationpb.New(s.TopicRetention)
 	}
 	if s.Expiration != 0 {
 		out.ExpirationPolicy.Ttl = durationpb.New(s.Expiration)

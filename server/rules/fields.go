@@ -45,13 +45,12 @@ func refuse(about Fields, list []unbuilt) error {
 
 // UnbuiltOfTopic tells which of the fields of a topic that are not built are set to something.
 type UnbuiltOfTopic struct {
-	MessageRetentionDuration, SchemaSettings, KmsKeyName, MessageStoragePolicy, IngestionDataSourceSettings, MessageTransforms bool
+	SchemaSettings, KmsKeyName, MessageStoragePolicy, IngestionDataSourceSettings, MessageTransforms bool
 }
 
 // Refuse fails with UNIMPLEMENTED when a field is set that the request is about.
 func (u UnbuiltOfTopic) Refuse(about Fields) error {
 	return refuse(about, []unbuilt{
-		{"messageRetentionDuration", u.MessageRetentionDuration},
 		{"schemaSettings", u.SchemaSettings},
 		{"kmsKeyName", u.KmsKeyName},
 		{"messageStoragePolicy", u.MessageStoragePolicy},
@@ -62,7 +61,7 @@ func (u UnbuiltOfTopic) Refuse(about Fields) error {
 
 // UnbuiltOfSubscription is UnbuiltOfTopic for a subscription.
 type UnbuiltOfSubscription struct {
-	RetainAckedMessages, BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
+	BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
 	// Filter counts at creation only. That no change may name it is the domain's to say.
 	Filter bool
 	Push   UnbuiltOfPush
@@ -79,7 +78,6 @@ func (u UnbuiltOfSubscription) RefuseAtCreation() error {
 // Refuse fails with UNIMPLEMENTED when a field is set that the change is about.
 func (u UnbuiltOfSubscription) Refuse(about Fields) error {
 	err := refuse(about, []unbuilt{
-		{"retainAckedMessages", u.RetainAckedMessages},
 		{"bigqueryConfig", u.BigqueryConfig},
 		{"bigtableConfig", u.BigtableConfig},
 		{"cloudStorageConfig", u.CloudStorageConfig},

@@ -6,7 +6,8 @@ import (
 	"postrider/subscriptions"
 )
 
-// Retention is a subscription's messageRetentionDuration as it was given; the domain fills in for one that was not.
+// Retention is a messageRetentionDuration as it was given. Where there is none, the domain fills in for a subscription, and a
+// topic has none.
 func Retention(given *time.Duration) (time.Duration, error) {
 	return positive("messageRetentionDuration", given, subscriptions.MinRetention)
 }

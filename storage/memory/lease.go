@@ -173,7 +173,7 @@ func (st *state) fetch(m *outstanding, now int64, r subscriptions.Rules) (entry,
 	case !ok:
 		st.take(m)
 		st.lost++
-	case outlived(m.id, now, r):
+	case st.outlived(m.id, now, r):
 		st.take(m)
 		st.dropped++
 		ok = false
@@ -181,9 +181,9 @@ func (st *state) fetch(m *outstanding, now int64, r subscriptions.Rules) (entry,
 	return e, ok
 }
 
-// outlived tells whether a message is older than the retention.
-func outlived(id subscriptions.MessageID, now int64, r subscriptions.Rules) bool {
-	return id.Milli < now-millis(r.Retention)
+// outlived tells whether a message is older than the retention, the longer one of the subscription's and the topic's.
+func (st *state) outlived(id subscriptions.MessageID, now int64, r subscriptions.Rules) bool {
+	return id.Milli < now-max(millis(r.Retention), st.slot.retention)
 }
 
 // deliver leases messages ahead of the cursor.
@@ -216,7 +216,7 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 // skipOld moves the cursor over what outlived the retention. What keys left in the log is older still and goes, too.
 func (st *state) skipOld(now int64, r subscriptions.Rules) {
 	for _, e := range st.slot.log.after(st.cursor.n) {
-		if !outlived(e.message.ID, now, r) {
+		if !st.outlived(e.message.ID, now, r) {
 			return
 		}
 		st.dropped += e.at.n - st.cursor.n

@@ -32,7 +32,7 @@ func (s *Store) Revise(_ context.Context, ref subscriptions.Ref) error {
 func (s *Store) use(ref subscriptions.Ref) error {
 	st, err := s.state(ref)
 	if err == nil {
-		st.used = s.now
+		st.used, st.retain = s.now, millis(ref.Retain)
 	}
 	return err
 }

@@ -54,6 +54,15 @@ func (l *log) get(id subscriptions.MessageID) (entry, bool) {
 	return rest[0], true
 }
 
+// since is the number of the first message from a time on, or that of the next one to come.
+func (l *log) since(milli int64) int64 {
+	i, _ := slices.BinarySearchFunc(l.entries, milli, func(e entry, milli int64) int { return cmp.Compare(e.message.ID.Milli, milli) })
+	if i == len(l.entries) {
+		return l.end.n + 1
+	}
+	return l.entries[i].at.n
+}
+
 // cut removes the entries before the n-th message.
 func (l *log) cut(n int64) {
 	kept := l.after(n - 1)

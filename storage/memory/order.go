@@ -208,7 +208,7 @@ func (st *state) takeBack(o *overflow, key uint64, e entry, r subscriptions.Rule
 	o.count--
 	o.bytes -= e.size
 	o.from, o.milli = e.at.n+1, e.message.ID.Milli
-	if outlived(e.message.ID, st.now, r) {
+	if st.outlived(e.message.ID, st.now, r) {
 		st.dropped++
 		return 0
 	}

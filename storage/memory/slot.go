@@ -14,8 +14,10 @@ type slot struct {
 	uid      string
 	revision int64
 	closed   bool
-	log      log
-	states   map[string]*state // by the subscription's UID
+	// retention is how long every message is kept, in milliseconds.
+	retention int64
+	log       log
+	states    map[string]*state // by the subscription's UID
 	// taken are the dead letters in the log that came from each source, by their ids there.
 	taken map[string]map[subscriptions.MessageID]bool
 	// kept are the dead letters that came while nothing was attached, in order of the log.
@@ -33,6 +35,9 @@ func (s *Store) slot(ref subscriptions.TopicRef) (*slot, error) {
 		return nil, subscriptions.ErrGone
 	case ref.Revision < t.revision:
 		return nil, subscriptions.ErrStale
+	}
+	if ref.Revision > t.revision {
+		t.retention = millis(ref.Retention)
 	}
 	t.revision = ref.Revision
 	return t, nil
@@ -61,7 +66,19 @@ func (t *slot) trim(now int64) {
 	for _, st := range t.states {
 		need = min(need, st.oldest())
 	}
+	if keep := t.retained(); keep > 0 {
+		need = min(need, t.log.since(now-keep))
+	}
 	t.log.cut(need)
+}
+
+// retained is how long the log keeps messages that nobody has unacked.
+func (t *slot) retained() int64 {
+	longest := t.retention
+	for _, st := range t.states {
+		longest = max(longest, st.retain)
+	}
+	return longest
 }
 
 // OpenTopic implements subscriptions.Log.
@@ -75,7 +92,10 @@ func (s *Store) OpenTopic(_ context.Context, ref subscriptions.TopicRef) error {
 			taken:  map[string]map[subscriptions.MessageID]bool{},
 		}
 	}
-	_, err := s.slot(ref)
+	t, err := s.slot(ref)
+	if err == nil {
+		t.retention = millis(ref.Retention)
+	}
 	return err
 }
 
@@ -87,13 +107,14 @@ func (s *Store) CloseTopic(_ context.Context, uid string) error {
 	if t == nil || t.closed {
 		return nil
 	}
-	t.closed = true
+	t.closed, t.retention = true, 0
 	for _, st := range t.sorted() {
 		s.wakeState(st, subscriptions.Revised, 0)
 	}
 	if len(t.states) == 0 {
 		t.empty()
 	}
+	t.trim(s.now)
 	return nil
 }
 
@@ -105,7 +126,7 @@ func (s *Store) Publish(_ context.Context, topic subscriptions.TopicRef, msgs []
 	if err != nil {
 		return nil, err
 	}
-	return s.publish(t, msgs, len(t.states) > 0), nil
+	return s.publish(t, msgs, len(t.states) > 0 || t.retention > 0), nil
 }
 
 // publish appends messages as one batch.

@@ -46,6 +46,7 @@ type state struct {
 	epoch    int64
 	cursor   position
 	used     int64 // when it was used last
+	retain   int64 // how long messages are kept that were acked, in milliseconds
 
 	messages map[subscriptions.MessageID]*outstanding
 	all      ordered             // messages, in order of the log

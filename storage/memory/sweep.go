@@ -11,6 +11,7 @@ import (
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result subscriptions.SweepResult, err error) {
 	err = s.onState(r.Ref, func(st *state) {
+		st.retain = millis(r.Retain)
 		st.dropOld(s.now, r.Rules)
 		st.expire(s.now, r.Rules, r.Jitter)
 		result.Review = st.review(r.Review, r.Rules)
@@ -39,7 +40,7 @@ func (st *state) dropOld(now int64, r subscriptions.Rules) {
 
 // anyOld tells whether something outstanding outlived the retention; the oldest comes first.
 func (st *state) anyOld(now int64, r subscriptions.Rules) bool {
-	return len(st.all.items) > 0 && outlived(st.all.items[0].id, now, r)
+	return len(st.all.items) > 0 && st.outlived(st.all.items[0].id, now, r)
 }
 
 // takeDead returns dead messages that nobody is moving, and holds them. Those which the rules no longer call dead become

@@ -11,14 +11,15 @@ import (
 // longest retention bounds.
 const rememberTaken = subscriptions.MaxRetention
 
-var appendDeadScript = newScript("append_dead", with(onTopic, "open_for_publish")...)
+var appendDeadScript = newScript("append_dead", with(onTopic, "retain", "open_for_publish")...)
 
 // AppendDead implements subscriptions.DeadLetters.
 func (s *Store) AppendDead(
 	ctx context.Context, topic subscriptions.TopicRef, source string, dead []subscriptions.Message, keep time.Duration,
 ) error {
 	args := []any{
-		s.now(), topic.Revision, s.keys.wake(topic.UID), digits(s.salt()), wholeMillis(keep), wholeMillis(rememberTaken),
+		s.now(), topic.Revision, s.keys.wake(topic.UID), digits(s.salt()),
+		wholeMillis(topic.Retention), wholeMillis(keep), wholeMillis(rememberTaken),
 	}
 	for _, m := range dead {
 		args = append(args, takenMember(source, m.ID), head(m), encodeMessage(m))

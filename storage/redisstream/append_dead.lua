@@ -3,13 +3,14 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:taken
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 salt, four digits
---       5 how long, in ms, the log keeps them when nothing is attached
---       6 how long, in ms, the topic remembers what it took
+--       5 ms for which every message is kept
+--       6 how long, in ms, the log keeps these when nothing is attached
+--       7 how long, in ms, the topic remembers what it took
 --       then for each message: SOURCE:ID, h without its sum, d
 -- gives {0}
 --
 -- A script, since looking up what was taken, appending and remembering must be one step: a repeated move adds no copy.
-local salt, keep, remember = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local salt, keep, remember = ARGV[4], tonumber(ARGV[6]), tonumber(ARGV[7])
 
 -- Bounded, like everything here: what is left goes with the next move.
 local old = redis.call('ZRANGE', TAKEN, '-inf', now - remember, 'BYSCORE', 'LIMIT', 0, 100)
@@ -18,7 +19,7 @@ if #old > 0 then
 end
 
 local before = n
-for i = 7, #ARGV, 3 do
+for i = 8, #ARGV, 3 do
   if redis.call('ZADD', TAKEN, 'NX', now, ARGV[i]) == 1 then
     append(ARGV[i + 1], ARGV[i + 2], salt, true)
   end

@@ -3,6 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:s:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 name
+--       6 ms for which the log keeps what it acked
 -- gives {0}
 --
 -- A script, since no publish may fall between reading the end of the log and setting the cursor.
@@ -26,6 +27,7 @@ if state[1] then
     announce('r ' .. SUB)
   end
   redis.call('HSET', STATE, 'rev', revision, 'used', now)
+  retain('retain:' .. SUB, tonumber(ARGV[6]))
   return {OK}
 end
 local n = tonumber(meta[3])
@@ -36,4 +38,5 @@ redis.call('HSET', STATE, 'v', FORMAT, 'rev', revision, 'epoch', 0,
   'acked', 0, 'nacked', 0, 'expired', 0, 'dropped', 0, 'lost', 0, 'moved', 0)
 redis.call('HSET', SUBS, SUB, ARGV[5])
 redis.call('ZADD', FLOORS, n, SUB)
+retain('retain:' .. SUB, tonumber(ARGV[6]))
 return {OK}

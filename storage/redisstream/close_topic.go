@@ -2,7 +2,7 @@ package redisstream
 
 import "context"
 
-var closeScript = newScript("close_topic", with(onTopic, "empty")...)
+var closeScript = newScript("close_topic", with(onTopic, "retain", "trim_log", "empty")...)
 
 // CloseTopic implements subscriptions.Log.
 func (s *Store) CloseTopic(ctx context.Context, uid string) error {

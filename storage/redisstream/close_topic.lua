@@ -15,10 +15,13 @@ if meta[1] ~= FORMAT then
 end
 local attached = redis.call('HKEYS', SUBS)
 redis.call('HSET', META, 'closed', 1)
+retain('retention', 0)
 for _, sub in ipairs(attached) do
   announce('r ' .. sub)
 end
 if #attached == 0 then
   empty(KEYS[5])
+else
+  trim(true)
 end
 return {OK}

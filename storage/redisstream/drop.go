@@ -2,7 +2,7 @@ package redisstream
 
 import "context"
 
-var dropScript = newScript("drop", with(onTopic, "trim_log", "empty")...)
+var dropScript = newScript("drop", with(onTopic, "retain", "trim_log", "empty")...)
 
 // Drop implements subscriptions.Slots.
 func (s *Store) Drop(ctx context.Context, topic, subscription string) error {

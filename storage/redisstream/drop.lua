@@ -19,6 +19,7 @@ end
 redis.call('UNLINK', unpack(KEYS, 5, #KEYS - 1))
 redis.call('HDEL', SUBS, ARGV[4])
 redis.call('ZREM', FLOORS, ARGV[4])
+retain('retain:' .. ARGV[4], 0)
 announce('r ' .. ARGV[4])
 if meta[2] and redis.call('HLEN', SUBS) == 0 then
   empty(KEYS[#KEYS])

@@ -39,7 +39,7 @@ func (k names) wake(uid string) string {
 
 // topicSlot are the keys of a topic's slot in the order in which every script on it takes them:
 //
-//	meta    hash: v, rev, closed, n, ms, sum, max, kept, keep
+//	meta    hash: v, rev, closed, n, ms, sum, max, kept, keep, retention, retain:SUB, retained
 //	log     stream: id ms-nSSSS, fields h and d
 //	subs    hash: subscription uid -> name
 //	floors  sorted set: subscription uid -> n up to which it needs nothing

@@ -11,6 +11,9 @@ local revision = tonumber(ARGV[2])
 if revision < tonumber(meta[3]) then
   return {STALE}
 end
+if revision > tonumber(meta[3]) then
+  retain('retention', tonumber(ARGV[5]))
+end
 local n, sum, largest = tonumber(meta[4]), tonumber(meta[6]), tonumber(meta[7])
 local ms = tonumber(meta[5])
 

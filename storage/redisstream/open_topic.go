@@ -6,10 +6,11 @@ import (
 	"postrider/subscriptions"
 )
 
-var openScript = newScript("open_topic", onTopic...)
+var openScript = newScript("open_topic", with(onTopic, "retain")...)
 
 // OpenTopic implements subscriptions.Log.
 func (s *Store) OpenTopic(ctx context.Context, topic subscriptions.TopicRef) error {
-	_, err := s.run(ctx, openScript, s.keys.topicSlot(topic.UID)[:4], s.now(), topic.Revision, s.keys.wake(topic.UID))
+	_, err := s.run(ctx, openScript, s.keys.topicSlot(topic.UID)[:4],
+		s.now(), topic.Revision, s.keys.wake(topic.UID), wholeMillis(topic.Retention))
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var publishScript = newScript("publish", with(onTopic, "open_for_publish")...)
+var publishScript = newScript("publish", with(onTopic, "retain", "open_for_publish")...)
 
 // Publish implements subscriptions.Log. Requests for one topic that arrive while another is on its way to Redis travel
 // together (batcher.go).
@@ -24,8 +24,8 @@ func (s *Store) publishNow(ctx context.Context, topic subscriptions.TopicRef, ba
 	for _, r := range batch {
 		count += r.count()
 	}
-	args := make([]any, 0, 4+2*count)
-	args = append(args, s.now(), topic.Revision, s.keys.wake(topic.UID), digits(salt))
+	args := make([]any, 0, 5+2*count)
+	args = append(args, s.now(), topic.Revision, s.keys.wake(topic.UID), digits(salt), wholeMillis(topic.Retention))
 	for _, r := range batch {
 		args = append(args, r.entries...)
 	}

@@ -12,10 +12,11 @@ import (
 // A record is stored as its version, UID and revision, which the scripts compare as text, and then its fields as JSON.
 // Fields are never renamed; absent ones read as zero.
 
-// topicRecord is how a topic is stored.
+// topicRecord is how a topic is stored. Durations are nanoseconds.
 type topicRecord struct {
-	Labels map[string]string   `json:"labels,omitempty"`
-	Phase  subscriptions.Phase `json:"phase,omitempty"`
+	Labels    map[string]string   `json:"labels,omitempty"`
+	Retention time.Duration       `json:"retention,omitempty"`
+	Phase     subscriptions.Phase `json:"phase,omitempty"`
 }
 
 // subscriptionRecord is how a subscription is stored. Durations are nanoseconds.
@@ -29,6 +30,7 @@ type subscriptionRecord struct {
 	Push           *pushRecord         `json:"push,omitempty"`
 	PushAttributes map[string]string   `json:"pushAttributes,omitempty"`
 	Retention      time.Duration       `json:"retention,omitempty"`
+	RetainAcked    bool                `json:"retainAcked,omitempty"`
 	Expiration     time.Duration       `json:"expiration,omitempty"`
 	DeadLetter     *deadLetterRecord   `json:"deadLetter,omitempty"`
 	Retry          *retryRecord        `json:"retry,omitempty"`
@@ -93,7 +95,7 @@ func decodeRecord(name, stored string, record any) (uid string, revision int64, 
 }
 
 func encodeTopic(t subscriptions.Topic) (string, error) {
-	return encodeRecord(t.UID, t.Revision, topicRecord{t.Labels, t.Phase})
+	return encodeRecord(t.UID, t.Revision, topicRecord{t.Labels, t.Retention, t.Phase})
 }
 
 func decodeTopic(name subscriptions.TopicName, stored string) (subscriptions.Topic, error) {
@@ -102,13 +104,15 @@ func decodeTopic(name subscriptions.TopicName, stored string) (subscriptions.Top
 	if err != nil {
 		return subscriptions.Topic{}, err
 	}
-	return subscriptions.Topic{Name: name, UID: uid, Labels: r.Labels, Phase: r.Phase, Revision: revision}, nil
+	return subscriptions.Topic{
+		Name: name, UID: uid, Labels: r.Labels, Retention: r.Retention, Phase: r.Phase, Revision: revision,
+	}, nil
 }
 
 func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
 		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, ExactlyOnce: s.ExactlyOnce, AckDeadline: s.AckDeadline,
-		PushAttributes: s.PushAttributes, Retention: s.Retention, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
+		PushAttributes: s.PushAttributes, Retention: s.Retention, RetainAcked: s.RetainAcked, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
 	}
 	for _, secret := range s.WebhookSecrets {
 		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
@@ -134,7 +138,7 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 	}
 	s := subscriptions.Subscription{
 		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered, ExactlyOnce: r.ExactlyOnce,
-		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, Expiration: r.Expiration,
+		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, RetainAcked: r.RetainAcked, Expiration: r.Expiration,
 		Labels: r.Labels, Phase: r.Phase, Revision: revision,
 	}
 	for _, secret := range r.WebhookSecrets {

@@ -62,7 +62,7 @@ func TestRecordsHoldEveryField(t *testing.T) {
 
 	var sub subscriptions.Subscription
 	fill(reflect.ValueOf(&sub).Elem())
-	sub.TopicDeleted = false // found out when a record is read
+	sub.TopicDeleted, sub.TopicRetention = false, 0 // found out when a record is read
 	text, err = encodeSubscription(sub)
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"postrider/subscriptions"
 )
 
-var reviseScript = newScript("revise", onSubscription...)
+var reviseScript = newScript("revise", with(onSubscription, "retain")...)
 
 // Revise implements subscriptions.Slots.
 func (s *Store) Revise(ctx context.Context, ref subscriptions.Ref) error {
-	_, err := s.onState(ctx, reviseScript, ref)
+	_, err := s.onState(ctx, reviseScript, ref, wholeMillis(ref.Retain))
 	return err
 }

@@ -6,9 +6,11 @@
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
+--       5 ms for which the log keeps what it acked
 -- gives {0}
 --
 -- A script, since the comparison and the change must be one step.
 set('used', now)
+retain('retain:' .. SUB, tonumber(ARGV[5]))
 save()
 return {OK}

@@ -6,7 +6,8 @@ local failures = tonumber(ARGV[RULES + 4]) -- failed attempts that earlier calls
 local ordered = ARGV[RULES + 5] == '1'
 local spans = tonumber(ARGV[RULES + 6])
 local REST = RULES + 7 + 2 * spans -- the first argument after the rules
-local cutoff = now - retention -- what was published before is too old
+-- What was published before is too old. The topic may keep it for longer.
+local cutoff = now - math.max(retention, tonumber(redis.call('HGET', META, 'retention') or 0))
 if max_attempts ~= state.max then
   set('max', max_attempts) -- for steps that bring no rules
 end

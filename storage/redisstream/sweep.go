@@ -6,11 +6,11 @@ import (
 	"postrider/subscriptions"
 )
 
-var sweepScript = newScript("sweep", with(onRules, "retention", "refill")...)
+var sweepScript = newScript("sweep", with(onRules, "retain", "retention", "refill")...)
 
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscriptions.SweepResult, error) {
-	args := append(rules(r.Rules, r.Jitter, 0), r.Max, wholeMillis(r.Hold), r.Review)
+	args := append(rules(r.Rules, r.Jitter, 0), r.Max, wholeMillis(r.Hold), r.Review, wholeMillis(r.Retain))
 	f, err := s.onState(ctx, sweepScript, r.Ref, args...)
 	if err != nil {
 		return subscriptions.SweepResult{}, err

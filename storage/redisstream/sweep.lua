@@ -6,7 +6,8 @@
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
---       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1
+--       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1,
+--       ms for which the log keeps what was acked
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
 --        ms unused, where to go on reviewing or -1, epoch,
 --        then for each dead message: padded id, delivery number, attempt, d}
@@ -119,6 +120,7 @@ local function soon()
   return time_to(first)
 end
 
+retain('retain:' .. SUB, tonumber(ARGV[REST + 3]))
 local before = next_due()
 skip_old(last)
 drop_old()

@@ -1,4 +1,4 @@
--- Trimming: the log is cut to what a subscription, or the keeping of dead letters, still needs.
+-- Trimming: the log is cut to what a subscription, the retention, or the keeping of dead letters still needs.
 local TRIM_MAX = 1000
 
 -- kept_floor is the n up to which dead letters that were appended with nothing attached have outlived their time, and
@@ -12,6 +12,12 @@ local function kept_floor(kept, keep)
   redis.call('HDEL', META, 'kept', 'keep')
 end
 
+-- retained_floor is the n up to which messages are older than so many ms; last when all are.
+local function retained_floor(ms, last)
+  local young = redis.call('XRANGE', LOG, string.format('%.0f-0', math.max(0, now - ms)), '+', 'COUNT', 1)[1]
+  return young and tonumber(string.match(young[1], '%-(%d+)%d%d%d%d$')) - 1 or last
+end
+
 -- cut removes whole nodes of the stream up to a bound and tells how many entries went. XTRIM's LIMIT does not cut into
 -- a node, so a Redis set to very large nodes, and the end of a log that nobody needs any more, are cut exactly.
 local function cut(length, keep)
@@ -22,16 +28,19 @@ local function cut(length, keep)
   return gone
 end
 
--- trim cuts a bounded number of entries and tells whether more can be cut. Every n above the lowest floor has its entry,
--- so the newest (last n - floor) entries are kept: no id has to be known. Unless the log can be emptied, nothing is done
+-- trim cuts a bounded number of entries and tells whether more can be cut. No more than (last n - floor) entries lie above
+-- the lowest floor, so as many of the newest are kept: no id has to be known. Unless the log can be emptied, nothing is done
 -- for fewer than a node's worth of entries, or of bytes.
 local function trim(eager)
-  local meta = redis.call('HMGET', META, 'n', 'max', 'kept', 'keep', 'v')
+  local meta = redis.call('HMGET', META, 'n', 'max', 'kept', 'keep', 'v', 'retained')
   local last, largest = tonumber(meta[1]), tonumber(meta[2])
   if not last or meta[5] ~= FORMAT then
     return false
   end
   local floor = tonumber(redis.call('ZRANGE', FLOORS, 0, 0, 'WITHSCORES')[2]) or last
+  if meta[6] then
+    floor = math.min(floor, retained_floor(tonumber(meta[6]), last))
+  end
   local length = redis.call('XLEN', LOG)
   local young, id
   if meta[3] then

@@ -39,7 +39,7 @@ func subs(r *rig) kind[subscriptions.SubscriptionName, subscriptions.Subscriptio
 	return kind[subscriptions.SubscriptionName, subscriptions.Subscription]{
 		func(name subscriptions.SubscriptionName, uid string, revision int64) subscriptions.Subscription {
 			s := filled[subscriptions.Subscription]()
-			s.TopicDeleted = false // is not stored
+			s.TopicDeleted, s.TopicRetention = false, 0 // are not stored
 			s.Name, s.UID, s.Revision = name, uid, revision
 			return s
 		},

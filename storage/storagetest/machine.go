@@ -55,7 +55,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 }
 
 func (m *machine) rare() {
-	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining}
+	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining, m.retainTopic, m.retainAcked}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()
 }
 
@@ -236,7 +236,12 @@ func (m *machine) finish() {
 		side.Clock.Advance(day)
 	}
 	m.latest = m.now()
+	for _, t := range m.topics {
+		m.retain(t, 0)
+	}
 	for _, s := range m.subs {
+		s.ref.Revision++
+		s.ref.Retain = 0
 		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000, Ordered: s.rules.Ordered}
 		for m.sweepOne(s, 10) {
 		}

@@ -242,6 +242,25 @@ func (m *machine) revise() {
 	m.do("revise", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
 }
 
+// retainTopic changes how long a topic keeps every message.
+func (m *machine) retainTopic() {
+	m.retain(m.anyTopic(), rapid.SampledFrom([]time.Duration{0, 10 * time.Minute, time.Hour, 2 * day}).Draw(m.T, "retention"))
+}
+
+func (m *machine) retain(t *modelTopic, d time.Duration) {
+	t.ref.Revision++
+	t.ref.Retention = d
+	m.do("retain", func(store subscriptions.Store) error { return store.OpenTopic(ctx, t.ref) })
+}
+
+// retainAcked changes how long what a subscription acked is kept.
+func (m *machine) retainAcked() {
+	s := m.anySub()
+	s.ref.Revision++
+	s.ref.Retain = rapid.SampledFrom([]time.Duration{0, 10 * time.Minute, time.Hour}).Draw(m.T, "retention")
+	m.do("retain acked", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
+}
+
 func (m *machine) reattach() {
 	s := m.anySub()
 	if s.topic.closed {
@@ -290,7 +309,7 @@ func (m *machine) closeAny() {
 	i := rapid.IntRange(0, 1).Draw(m.T, "topic")
 	t := m.topics[i]
 	m.do("close", func(s subscriptions.Store) error { return s.CloseTopic(ctx, t.ref.UID) })
-	t.closed = true
+	t.closed, t.ref.Retention = true, 0
 	m.refused("publish", subscriptions.ErrGone, func(s subscriptions.Store) error {
 		_, err := s.Publish(ctx, t.ref, letters("late"))
 		return err

@@ -127,7 +127,7 @@ func (s *modelSub) delivered(m *machine, r subscriptions.LeaseRequest, d subscri
 		m.Fatalf("delivery %d, attempt %d of %s, want %d and %d", d.Number, d.Attempt, id, msg.number, msg.number-msg.released)
 	case r.Rules.MaxAttempts > 0 && d.Attempt > r.Rules.MaxAttempts:
 		m.Fatalf("attempt %d of %s, with %d allowed", d.Attempt, id, r.Rules.MaxAttempts)
-	case m.now()-id.Milli > r.Rules.Retention.Milliseconds():
+	case m.now()-id.Milli > max(r.Rules.Retention, s.topic.ref.Retention).Milliseconds():
 		m.Fatalf("%s outlived the retention", id)
 	}
 	return msg

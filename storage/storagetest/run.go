@@ -27,6 +27,7 @@ func Run(t *testing.T, factory Factory) {
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,
+		"retain":      retaining,
 		"scale":       scaling,
 		"wake":        waking,
 		"watch":       watching,
