@@ -49,7 +49,7 @@ func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
 			continue // one before it in its queue sent it back
 		}
 		st.expired++
-		st.fail(m, m.at+millis(delays.after(m, r)))
+		st.fail(m, m.at, subscriptions.ReasonExpired, m.at+millis(delays.after(m, r)))
 	}
 }
 

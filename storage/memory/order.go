@@ -78,9 +78,11 @@ func (st *state) promote(m *outstanding) {
 // park puts m, that was leased or is new, behind the others of its key.
 func (st *state) park(m *outstanding) { st.put(m, parked, 0) }
 
-// fail ends the lease of m without an ack: m waits until at, or is dead when that was its last attempt. All that follows in
+// fail ends the lease of m without an ack, for a reason: m waits until at, or is dead when that was its last attempt. All that follows in
 // its queue comes again after it.
-func (st *state) fail(m *outstanding, at int64) {
+func (st *state) fail(m *outstanding, failed int64, reason string, at int64) {
+	m.failed, m.reason = failed, reason
+	m.failedFirst = cmp.Or(m.failedFirst, failed)
 	st.sendBack(m)
 	switch {
 	case !st.isHead(m):

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -108,7 +109,7 @@ func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) (missed []s
 				continue
 			}
 			st.nacked++
-			st.fail(current[i], s.now+millis(max(delays.after(current[i], r.Rules), n.AtLeast)))
+			st.fail(current[i], s.now, cmp.Or(n.Reason, subscriptions.ReasonRefused), s.now+millis(max(delays.after(current[i], r.Rules), n.AtLeast)))
 		}
 	})
 	return missed, err

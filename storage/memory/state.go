@@ -27,6 +27,9 @@ type outstanding struct {
 	released int64  // deliveries that do not count as attempts
 	phase    phase
 	at       int64 // in milliseconds; what happens then follows from phase
+
+	failed, failedFirst int64 // when an attempt failed last, and first; in milliseconds, 0 for never
+	reason              string
 }
 
 // attempts is how many attempts were had, or, under a lease, which one it is.

@@ -65,9 +65,11 @@ func (k names) topicSlot(uid string) []string {
 //	overflowed  sorted set: key hash -> n from which there may be something that the key left
 //	hungry      sorted set: key hash -> the same n, of those keys whose queue is empty
 //	confirmed   sorted set: padded id#number#epoch of an ack that was confirmed -> ms when its lease would have ended
+//	failures    hash: member -> ms when its last attempt failed, a space, and why
+//	blocked     sorted set: member with a key -> ms when its first attempt failed
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
-	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:", "confirmed:"} {
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:", "confirmed:", "failures:", "blocked:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys

@@ -4,9 +4,9 @@
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
---       17 …:confirmed:SUB
+--       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
---       then for each receipt: padded id, delivery number, epoch, the least delay in ms; at most 200
+--       then for each receipt: padded id, delivery number, epoch, the least delay in ms, why or ''; at most 200
 -- gives {0, how many delays were spread so far, then the places, from 0, of the receipts that had no effect}
 --
 -- A script, since only the current, unexpired lease may be refused, and its attempts decide what follows.
@@ -14,10 +14,12 @@ local before = next_due()
 local wait, dead = {}, {}
 
 local function refuse(receipt)
+  local reason = ARGV[receipt.at + 4]
   local attempts = receipt.number - receipt.released
   local last = exhausted(attempts)
   local at = last and now or now + math.max(delay(attempts), tonumber(ARGV[receipt.at + 3]))
   count('nacked', 1)
+  failed(receipt.member, now, reason ~= '' and reason or REFUSED)
   if key_of(receipt.member) then
     come_again(receipt.member, receipt.number, receipt.released, at, last)
   elseif last then
@@ -27,14 +29,15 @@ local function refuse(receipt)
   end
 end
 
-local found = current(REST, 4)
+local found = current(REST, 5)
 for _, receipt in ipairs(found) do
   if not sent[receipt.member] then
     refuse(receipt)
   end
 end
+save_failures()
 move(LEASED, WAITING, wait)
 move(LEASED, DEAD, dead)
 save()
 announce_due(before, next_due(), urgent or #dead > 0)
-return missing({OK, failures}, found, REST, 4)
+return missing({OK, failures}, found, REST, 5)

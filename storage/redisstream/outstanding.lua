@@ -1,11 +1,26 @@
 -- Taking messages out of the outstanding state, and what follows from that.
 
+-- any_failed tells whether there may be something about failures; nil as long as nobody asked.
+local any_failed
+
+-- forget_failures removes what is kept about failures of members. Mostly there is nothing.
+local function forget_failures(members, first, last)
+  if any_failed == nil then
+    any_failed = redis.call('EXISTS', FAILURES) == 1
+  end
+  if any_failed then
+    redis.call('HDEL', FAILURES, unpack(members, first, last))
+    redis.call('ZREM', BLOCKED, unpack(members, first, last))
+  end
+end
+
 -- forget removes members from all that is kept about outstanding messages, as many at once as unpack can pass.
 local function forget(members)
   for i = 1, #members, 1000 do
     local last = math.min(i + 999, #members)
     redis.call('ZREM', OUT, unpack(members, i, last))
     redis.call('HDEL', DELIVERIES, unpack(members, i, last))
+    forget_failures(members, i, last)
     if redis.call('ZREM', LEASED, unpack(members, i, last)) < last - i + 1 then
       redis.call('ZREM', WAITING, unpack(members, i, last))
       redis.call('ZREM', DEAD, unpack(members, i, last))

@@ -44,6 +44,7 @@ local function expire()
       local attempts = numbers[i] - released[i]
       local last = exhausted(attempts)
       local at = last and now or tonumber(old[2 * i]) + delay(attempts)
+      failed(member, tonumber(old[2 * i]), EXPIRED)
       if key_of(member) then
         come_again(member, numbers[i], released[i], at, last)
       elseif last then
@@ -54,6 +55,7 @@ local function expire()
     end
   end
   count('expired', expired)
+  save_failures()
   move(LEASED, WAITING, wait)
   move(LEASED, DEAD, dead)
   urgent = urgent or #dead > 0

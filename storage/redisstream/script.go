@@ -45,7 +45,7 @@ func file(name string) string {
 var (
 	onTopic        = []string{"clock", "topic"}
 	onSubscription = with(onTopic, "subscription", "messages")
-	onRules        = with(onSubscription, "trim_log", "outstanding", "overflow", "order", "rules")
+	onRules        = with(onSubscription, "trim_log", "outstanding", "overflow", "order", "failures", "rules")
 )
 
 func with(pieces []string, more ...string) []string { return slices.Concat(pieces, more) }

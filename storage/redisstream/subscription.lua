@@ -1,7 +1,7 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and the fields that steps act on.
 local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
 local ORDER, QUEUES, ACKED, OVERFLOW, OVERFLOWED, HUNGRY = unpack(KEYS, 11, 16)
-local CONFIRMED = KEYS[17]
+local CONFIRMED, FAILURES, BLOCKED = unpack(KEYS, 17, 19)
 local SUB = ARGV[4]
 
 local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound', 'max', 'over', 'overbytes')

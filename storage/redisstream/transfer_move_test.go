@@ -49,7 +49,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s: stats are\n%+v, not\n%+v", c.name, got, stats)
 		}
 		moved.goesOn()
-		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 7 || report.Subscriptions != 12 {
+		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 8 || report.Subscriptions != 13 {
 			t.Errorf("%s: %+v", c.name, report)
 		}
 		report.Frozen, report.Verified = 0, false

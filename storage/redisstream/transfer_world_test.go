@@ -168,6 +168,7 @@ func (w *transferWorld) fill() {
 	w.deadLetter(all[2], letters)
 	w.overflow(w.topic("shop", "hot"))
 	w.confirm(w.topic("shop", "once"))
+	w.block(w.topic("shop", "blocked"))
 	w.ok(w.service.DetachSubscription(ctx, detached))
 	w.ok(w.service.DeleteTopic(ctx, gone))
 	_, err := w.service.UpdateTopic(ctx, subscriptions.Topic{Name: orders, Labels: map[string]string{"a": "b"}}, []string{"labels"})
@@ -207,6 +208,21 @@ func (w *transferWorld) overflow(topic subscriptions.TopicName) {
 	publish("cold", 2)
 	w.ok(w.service.Acknowledge(w.Context(), sub, pull(2)[1:]))
 	w.ok(w.service.Acknowledge(w.Context(), sub, run))
+}
+
+// block makes a subscription with a blocked key.
+func (w *transferWorld) block(topic subscriptions.TopicName) {
+	w.Helper()
+	sub := w.subscribe("shop", "blocked", topic, func(s *subscriptions.Subscription) { s.Ordered = true })
+	msgs := messages(2)
+	for i := range msgs {
+		msgs[i].OrderingKey = "key"
+	}
+	_, err := w.service.Publish(w.Context(), topic, msgs)
+	w.ok(err)
+	got, err := w.service.Pull(w.Context(), sub, 2, true)
+	w.ok(err)
+	w.ok(w.service.ModifyAckDeadline(w.Context(), sub, []string{got[0].AckID}, 0))
 }
 
 // confirm makes a subscription that remembers an ack.
@@ -295,14 +311,16 @@ func (w *transferWorld) coversAll(dump map[string]string) {
 }
 
 // loosely leaves out of a dump what may be written in several ways: a queue with one message, and from where on to look for
-// what a key left in the log. Acks that were confirmed are of no use to who comes back later.
+// what a key left in the log. Acks that were confirmed are of no use to who comes back later, and
+// why attempts failed is not looked after while servers go on.
 func loosely(dump map[string]string) map[string]string {
 	after := regexp.MustCompile(`:\d+-\d+"`)
 	value := regexp.MustCompile(`=\S+`)
 	loose := map[string]string{}
 	for key, text := range dump {
 		switch {
-		case strings.Contains(key, ":order:"), strings.Contains(key, ":confirmed:"):
+		case strings.Contains(key, ":order:"), strings.Contains(key, ":confirmed:"),
+			strings.Contains(key, ":failures:"), strings.Contains(key, ":blocked:"):
 		case strings.Contains(key, ":overflow:"):
 			loose[key] = after.ReplaceAllString(text, `"`)
 		case strings.Contains(key, ":overflowed:"), strings.Contains(key, ":hungry:"), strings.Contains(key, ":keys:"):

@@ -55,7 +55,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 }
 
 func (m *machine) rare() {
-	steps := []func(){m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining, m.retainTopic, m.retainAcked}
+	steps := []func(){
+		m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining, m.retainTopic, m.retainAcked,
+		m.blocked,
+	}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()
 }
 

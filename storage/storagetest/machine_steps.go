@@ -126,6 +126,22 @@ func (m *machine) ack() {
 	s.gone(rs)
 }
 
+// blocked compares what stands in the way of keys, in pages of any size.
+func (m *machine) blocked() {
+	s := m.anySub()
+	size := rapid.IntRange(1, 5).Draw(m.T, "page size")
+	must(m, "blocked", func(store subscriptions.Store) (all []subscriptions.Block, err error) {
+		r := subscriptions.BlocksRequest{Ref: s.ref, Max: size}
+		for more := true; more && err == nil; {
+			var page subscriptions.BlocksResult
+			page, err = store.Blocked(ctx, r)
+			all = append(all, page.Blocks...)
+			more, r.After = page.More, page.Next
+		}
+		return all, err
+	})
+}
+
 func (m *machine) confirm() {
 	s := m.anySub()
 	rs := m.receipts(s)
@@ -153,7 +169,9 @@ func (m *machine) nack() {
 	rs := m.receipts(s)
 	for _, receipt := range rs {
 		wait := time.Duration(rapid.SampledFrom([]int64{0, 0, 1, 3000, 12_000}).Draw(m.T, "at least")) * time.Millisecond
-		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: receipt, AtLeast: wait})
+		r.Nacks = append(r.Nacks, subscriptions.Nack{
+			Receipt: receipt, AtLeast: wait, Reason: rapid.SampledFrom([]string{"", "503", "é %s \\"}).Draw(m.T, "reason"),
+		})
 	}
 	must(m, "nack", func(store subscriptions.Store) ([]subscriptions.Receipt, error) { return store.Nack(ctx, r) })
 	s.ended(m, rs, false)

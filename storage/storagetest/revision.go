@@ -21,7 +21,11 @@ func (s *sub) calls(ref subscriptions.Ref, d subscriptions.Delivery) map[string]
 	return map[string]func(context.Context) error{
 		"Attach": func(ctx context.Context) error { return s.Store.Attach(ctx, ref, s.name) },
 		"Revise": func(ctx context.Context) error { return s.Store.Revise(ctx, ref) },
-		"Stats":  func(ctx context.Context) error { _, err := s.Store.Stats(ctx, ref); return err },
+		"Blocked": func(ctx context.Context) error {
+			_, err := s.Store.Blocked(ctx, subscriptions.BlocksRequest{Ref: ref, Max: 1})
+			return err
+		},
+		"Stats": func(ctx context.Context) error { _, err := s.Store.Stats(ctx, ref); return err },
 		"Lease": func(ctx context.Context) error {
 			r := s.request(10)
 			r.Ref = ref

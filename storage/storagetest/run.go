@@ -24,6 +24,7 @@ func Run(t *testing.T, factory Factory) {
 		"dead":        dying,
 		"dead letter": movingDead,
 		"order":       ordering,
+		"blocked":     blocking,
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,

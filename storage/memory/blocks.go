@@ -1,0 +1,71 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"postrider/subscriptions"
+)
+
+// Blocked implements subscriptions.Blocks.
+func (s *Store) Blocked(_ context.Context, r subscriptions.BlocksRequest) (result subscriptions.BlocksResult, err error) {
+	err = s.onState(r.Ref, func(st *state) {
+		var last subscriptions.BlockPlace
+		for _, m := range st.blocked() {
+			place := placeOf(m)
+			if r.Key != 0 && m.key != r.Key || comparePlaces(place, r.After) <= 0 {
+				continue
+			}
+			if len(result.Blocks) == min(max(r.Max, 1), stepMax) {
+				result.More, result.Next = true, last
+				return
+			}
+			if e, ok := st.slot.log.get(m.id); ok {
+				result.Blocks = append(result.Blocks, st.block(m, e))
+			}
+			last = place
+		}
+	})
+	return result, err
+}
+
+// blocked are the heads of ordering keys that have failed, in order of when they did first.
+func (st *state) blocked() (heads []*outstanding) {
+	for _, q := range st.keys {
+		if head := q.items[0]; head.failedFirst > 0 {
+			heads = append(heads, head)
+		}
+	}
+	slices.SortFunc(heads, func(a, b *outstanding) int { return comparePlaces(placeOf(a), placeOf(b)) })
+	return heads
+}
+
+func placeOf(m *outstanding) subscriptions.BlockPlace {
+	return subscriptions.BlockPlace{Milli: m.failedFirst, ID: m.id, Key: m.key}
+}
+
+func comparePlaces(a, b subscriptions.BlockPlace) int {
+	return cmp.Or(cmp.Compare(a.Milli, b.Milli), a.ID.Compare(b.ID))
+}
+
+func (st *state) block(m *outstanding, e entry) subscriptions.Block {
+	b := subscriptions.Block{
+		Head:  st.delivery(m, e),
+		Since: until(m.failedFirst, st.now), Failed: until(m.failed, st.now), Reason: m.reason,
+		Next:   until(st.now, m.at),
+		Behind: int64(len(st.keys[m.key].items)) - 1,
+	}
+	switch m.phase {
+	case leased:
+		b.State = subscriptions.BlockTried
+	case waiting:
+		b.State = subscriptions.BlockWaiting
+	default:
+		b.State = subscriptions.BlockDead
+	}
+	if o := st.over[m.key]; o != nil {
+		b.Behind += o.count
+	}
+	return b
+}

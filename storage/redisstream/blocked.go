@@ -1,0 +1,54 @@
+package redisstream
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"postrider/subscriptions"
+)
+
+var blockedScript = newScript("blocked", with(onSubscription, "trim_log", "outstanding", "overflow", "order")...)
+
+// Blocked implements subscriptions.Blocks.
+func (s *Store) Blocked(ctx context.Context, r subscriptions.BlocksRequest) (result subscriptions.BlocksResult, err error) {
+	key, after := "", ""
+	if r.Key != 0 {
+		key = fmt.Sprintf("%016x", r.Key)
+	}
+	if r.After != (subscriptions.BlockPlace{}) {
+		after = member(r.After.ID, r.After.Key)
+	}
+	f, err := s.onState(ctx, blockedScript, r.Ref, key, r.After.Milli, after, r.Max)
+	if err != nil {
+		return result, err
+	}
+	result.More = f.int() == 1
+	result.Next = f.place()
+	epoch := f.int()
+	for len(f.rest) > 0 {
+		result.Blocks = append(result.Blocks, subscriptions.Block{
+			Head:  f.delivery(epoch),
+			Since: millis(f.int()), Failed: millis(f.int()), Reason: f.text(),
+			State: subscriptions.BlockState(f.int()), Next: millis(f.int()), Behind: f.int(),
+		})
+	}
+	return result, f.err
+}
+
+// place reads where a page ended; empty texts are before the first one.
+func (f *fields) place() (p subscriptions.BlockPlace) {
+	ms, at := f.text(), f.text()
+	if at == "" {
+		return p
+	}
+	var err error
+	if p.Milli, err = strconv.ParseInt(ms, 10, 64); err != nil {
+		f.fail("has no time where one was expected")
+		return subscriptions.BlockPlace{}
+	}
+	if p.ID, p.Key, err = parseMember(at); err != nil && f.err == nil {
+		f.err = err
+	}
+	return p
+}
