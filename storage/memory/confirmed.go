@@ -1,7 +1,8 @@
 package memory
 
 import (
-	"maps"
+	"cmp"
+	"slices"
 
 	"postrider/subscriptions"
 )
@@ -16,8 +17,13 @@ func deliveryOf(r subscriptions.Receipt) delivery { return delivery{r.ID, r.Numb
 
 // confirmed remembers acks that were confirmed, until their leases would have ended, in milliseconds.
 type confirmed struct {
-	until   map[delivery]int64
-	cleanAt int
+	until map[delivery]int64
+	line  []ackEnd // the same, in order of time
+}
+
+type ackEnd struct {
+	until int64
+	ack   delivery
 }
 
 // has tells whether a delivery was acked and its lease would still last.
@@ -25,12 +31,20 @@ func (c *confirmed) has(r subscriptions.Receipt, now int64) bool {
 	return c.until[deliveryOf(r)] > now
 }
 
-// add remembers an ack. Now and then it forgets those whose time is over, so that on the whole each costs as little as any
-// other.
-func (c *confirmed) add(r subscriptions.Receipt, until, now int64) {
-	if len(c.until) >= c.cleanAt {
-		maps.DeleteFunc(c.until, func(_ delivery, until int64) bool { return until <= now })
-		c.cleanAt = max(1_000, 2*len(c.until))
+// add remembers an ack.
+func (c *confirmed) add(r subscriptions.Receipt, until int64) {
+	d := deliveryOf(r)
+	c.until[d] = until
+	at, _ := slices.BinarySearchFunc(c.line, until+1, func(e ackEnd, at int64) int { return cmp.Compare(e.until, at) })
+	c.line = slices.Insert(c.line, at, ackEnd{until, d})
+}
+
+// forget drops what need not be remembered any more.
+func (c *confirmed) forget(now int64) {
+	n := 0
+	for n < len(c.line) && c.line[n].until <= now {
+		delete(c.until, c.line[n].ack)
+		n++
 	}
-	c.until[deliveryOf(r)] = until
+	c.line = c.line[n:]
 }

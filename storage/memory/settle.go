@@ -69,11 +69,12 @@ func (s *Store) Confirm(_ context.Context, ref subscriptions.Ref, receipts []sub
 			case !st.isHead(m):
 				missed.Early = append(missed.Early, r)
 			default:
-				st.confirmed.add(r, m.at, s.now)
+				st.confirmed.add(r, m.at)
 				st.acked++
 				st.take(m)
 			}
 		}
+		st.confirmed.forget(s.now)
 		st.slot.trim(s.now)
 	})
 	return missed, err
