@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"postrider"
+	"postrider/cmd/postrider/port"
 	"postrider/pusher"
 	"postrider/server"
 	"postrider/server/grpcapi"
@@ -28,9 +30,11 @@ type app struct {
 	store   store
 	service *subscriptions.Service
 	pusher  *pusher.Manager
-	split   *splitter
+	port    *port.Splitter
 	http    *http.Server
 	grpc    *grpcapi.Server
+
+	certificate *port.Certificate // nil without TLS
 
 	draining atomic.Bool
 	teardown []teardown // run in reverse order
@@ -55,20 +59,25 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	if err != nil {
 		return nil, err
 	}
+	if config.TLSCert != "" {
+		if a.certificate, err = port.LoadCertificate(config.TLSCert, config.TLSKey, log); err != nil {
+			return nil, usagef("--tls-cert and --tls-key: %w", err)
+		}
+	}
 	listener, err := net.ListenTCP("tcp", address)
 	if err != nil {
 		return nil, err // net says "listen tcp 127.0.0.1:8085: …"
 	}
-	a.split = newSplitter(listener, log)
-	a.onClose("listener", a.split.Close)
+	a.port = port.NewSplitter(listener, port.Options{Logger: log, TLS: a.tlsConfig()})
+	a.onClose("listener", a.port.Close)
 	if a.store, err = openStore(ctx, config, log); err != nil {
 		return nil, err
 	}
 	a.onClose("store", a.store.close)
 	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log})
 	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version()})
-	a.http = a.newHTTPServer()
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
+	a.http = a.newHTTPServer()
 	return a, nil
 }
 
@@ -82,10 +91,14 @@ const (
 )
 
 func (a *app) newHTTPServer() *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // package port decrypts
 	return &http.Server{
-		Handler: server.New(a.service, server.Options{
+		Handler: a.grpc.Beside(server.New(a.service, server.Options{
 			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
-		}),
+		})),
+		Protocols:         &protocols,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -95,11 +108,26 @@ func (a *app) newHTTPServer() *http.Server {
 }
 
 // Addr is where the server listens, as HOST:PORT.
-func (a *app) Addr() string { return a.split.listener.Addr().String() }
+func (a *app) Addr() string { return a.port.Addr().String() }
+
+// URL is the server's address for clients.
+func (a *app) URL() string {
+	if a.certificate != nil {
+		return "https://" + a.Addr()
+	}
+	return "http://" + a.Addr()
+}
+
+func (a *app) tlsConfig() *tls.Config {
+	if a.certificate == nil {
+		return nil
+	}
+	return a.certificate.Config()
+}
 
 // announce says in one line what has been started.
 func (a *app) announce(ctx context.Context) {
-	line := fmt.Sprintf("listening on http://%s; messages are kept in %s", a.Addr(), a.store.place)
+	line := fmt.Sprintf("listening on %s; messages are kept in %s", a.URL(), a.store.place)
 	_, warnings := a.ready(ctx)
 	if len(warnings) == 0 {
 		a.log.Info(line)
@@ -113,7 +141,11 @@ func (a *app) ready(ctx context.Context) (bool, []string) {
 	if a.draining.Load() {
 		return false, []string{"the server is stopping"}
 	}
-	return a.store.health(ctx)
+	ready, reasons := a.store.health(ctx)
+	if ready && a.certificate != nil {
+		reasons = append(reasons, a.certificate.Warnings(time.Now())...)
+	}
+	return ready, reasons
 }
 
 // Run serves until ctx ends or a part fails, then drains and closes everything.
@@ -127,9 +159,12 @@ func (a *app) Run(ctx context.Context) error {
 	})
 	parts.Go(func() error { return part("background work", a.service.Run(loops)) })
 	parts.Go(func() error { return part("store", a.store.run(loops)) })
-	parts.Go(func() error { return part("listener", a.split.Run()) })
-	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.split.rest), http.ErrServerClosed)) })
-	parts.Go(func() error { return part("gRPC", a.grpc.Serve(a.split.grpc)) })
+	parts.Go(func() error { return part("listener", a.port.Run()) })
+	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.port.REST()), http.ErrServerClosed)) })
+	parts.Go(func() error { return part("gRPC", a.grpc.Serve(a.port.GRPC())) })
+	if a.certificate != nil {
+		parts.Go(func() error { return part("certificate", a.certificate.Run(loops)) })
+	}
 	select {
 	case <-ctx.Done():
 	case <-failed.Done():
@@ -172,7 +207,7 @@ func part(name string, err error) error {
 
 // drainRequests lets requests finish until grace ends, and breaks off the rest.
 func (a *app) drainRequests(grace context.Context) {
-	_ = a.split.Close() // closing says nothing that matters now
+	_ = a.port.Close() // closing says nothing that matters now
 	var draining sync.WaitGroup
 	draining.Go(func() {
 		if err := a.http.Shutdown(grace); err != nil {

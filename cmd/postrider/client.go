@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +30,7 @@ type session struct {
 // clientFlags are the flags that all client commands share.
 type clientFlags struct {
 	server, project string
+	caFile          string
 	output          string
 }
 
@@ -43,6 +47,8 @@ func clientCommand(p process, c *cobra.Command, do func(ctx context.Context, s *
 		"`URL` of the server (else $POSTRIDER_SERVER or $PUBSUB_EMULATOR_HOST, else "+defaultServer+")")
 	c.Flags().StringVar(&flags.project, "project", "",
 		"`ID` of the project (else $POSTRIDER_PROJECT or $PUBSUB_PROJECT_ID, else "+defaultProject+")")
+	c.Flags().StringVar(&flags.caFile, "ca-file", "",
+		"PEM `FILE` of certificates to trust for https beside the machine's (else $POSTRIDER_CA_FILE)")
 	flags.output = outputTable
 	c.Flags().VarP(&choice{&flags.output, []string{outputTable, outputJSON}}, "output", "o", "`FORMAT`: table or json")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -64,7 +70,11 @@ func newSession(p process, flags clientFlags) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := api.NewClient(server)
+	transport, err := clientTransport(cmp.Or(flags.caFile, p.getenv("POSTRIDER_CA_FILE")))
+	if err != nil {
+		return nil, err
+	}
+	client, err := api.NewClient(server, api.WithHTTPClient(transport))
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +95,27 @@ func serverURL(address string) (string, error) {
 		return "", usagef("the server's address is not a URL such as %s", defaultServer)
 	}
 	return address, nil
+}
+
+// clientTransport trusts the machine's certificates, and those of a file if there is one.
+func clientTransport(caFile string) (*http.Client, error) {
+	if caFile == "" {
+		return http.DefaultClient, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, usagef("--ca-file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a machine may have none
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, usagef("--ca-file: there is no certificate in %s", caFile)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return &http.Client{Transport: transport}, nil
 }
 
 // getenv is the value of a variable, "" when it is not set.
@@ -164,6 +195,9 @@ func unreachable(err error) error {
 	host := e.URL
 	if u, parseErr := url.Parse(e.URL); parseErr == nil {
 		host = u.Scheme + "://" + u.Host
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return fmt.Errorf("%s is not trusted (--ca-file names certificates to trust): %w", host, e.Err)
 	}
 	return fmt.Errorf("cannot reach %s (is \"postrider serve\" running there?): %w", host, e.Err)
 }

@@ -19,6 +19,7 @@ type Config struct {
 	Listen               string
 	AllowUnauthenticated bool
 	AllowedHosts         []string
+	TLSCert, TLSKey      string // files
 	RedisURL             string
 	DataDir              string
 	MaxMemory            int64 // of the private Redis in DataDir; 0 is its own default
@@ -44,6 +45,9 @@ func serverFlags(c *Config) *pflag.FlagSet {
 		"listen beyond loopback although no request is authenticated: true or false")
 	f.StringSliceVar(&c.AllowedHosts, "allowed-host", nil,
 		"`NAMES` by which REST clients may address the server beside localhost and IP addresses, separated by commas; * is any")
+	f.StringVar(&c.TLSCert, "tls-cert", "",
+		"PEM `FILE` with the certificate, and its chain, to serve TLS with; it is taken anew when it changes")
+	f.StringVar(&c.TLSKey, "tls-key", "", "PEM `FILE` with the key of --tls-cert")
 	f.StringVar(&c.RedisURL, "redis-url", "",
 		"`URL` of Redis 7 or later, or Valkey; without it or --data-dir messages are kept in memory")
 	f.StringVar(&c.DataDir, "data-dir", "",
@@ -74,6 +78,9 @@ func (c Config) validate(given func(name string) bool) error {
 		if host != server.AnyHost && !isHostName(host) {
 			wrong = append(wrong, usagef("--allowed-host: %q is not a host name without a port, nor *", host))
 		}
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") || given("tls-cert") && c.TLSCert == "" {
+		wrong = append(wrong, usagef("--tls-cert and --tls-key: TLS takes both files; without TLS leave both out"))
 	}
 	if c.DrainTimeout < 0 {
 		wrong = append(wrong, usagef("--drain-timeout: %v is negative", c.DrainTimeout))

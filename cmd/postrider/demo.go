@@ -56,11 +56,11 @@ func runDemo(ctx context.Context, p process) error {
 	if d.endpoint, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return errors.Join(err, a.close())
 	}
-	d.session, err = newSession(process{out: p.out}, clientFlags{server: "http://" + a.Addr(), project: defaultProject})
+	d.session, err = newSession(process{out: p.out}, clientFlags{server: a.URL(), project: defaultProject})
 	if err != nil {
 		return errors.Join(err, a.close(), d.endpoint.Close())
 	}
-	d.events.introduce("http://"+a.Addr(), place)
+	d.events.introduce(a.URL(), place)
 	err = d.run(ctx)
 	d.events.summary()
 	return err

@@ -16,7 +16,7 @@ import (
 const variablePrefix = "POSTRIDER_"
 
 // clientVariables are what the client commands read, as the names of their flags.
-var clientVariables = []string{"project", "server"}
+var clientVariables = []string{"ca-file", "project", "server"}
 
 // linkVariables are what Kubernetes puts into a container's environment when a Service beside it is called postrider, or
 // postrider-something. They are not meant for us. POSTRIDER_PORT is told by its value, since it could be meant as a setting.

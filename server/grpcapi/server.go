@@ -43,6 +43,9 @@ type Options struct {
 // Server is the gRPC interface of a backend.
 type Server struct {
 	grpc *grpc.Server
+	// shared has the calls that come by way of net/http. It is another one because grpc-go cannot stop such gracefully.
+	shared      *grpc.Server
+	sharedCalls sharedCalls
 	// receivers are the goroutines that read the requests of streams.
 	receivers *sync.WaitGroup
 }
@@ -70,8 +73,14 @@ func New(backend Backend, o Options) *Server {
 	if o.Ready == nil {
 		o.Ready = func(context.Context) (bool, []string) { return true, nil }
 	}
+	s := &Server{receivers: &sync.WaitGroup{}}
+	s.grpc, s.shared = s.newServer(backend, o), s.newServer(backend, o)
+	return s
+}
+
+func (s *Server) newServer(backend Backend, o Options) *grpc.Server {
 	calls := &calls{log: o.Logger}
-	s := &Server{receivers: &sync.WaitGroup{}, grpc: grpc.NewServer(
+	g := grpc.NewServer(
 		grpc.ChainUnaryInterceptor(calls.unary),
 		grpc.ChainStreamInterceptor(calls.stream),
 		grpc.MaxRecvMsgSize(maxReceive),
@@ -80,14 +89,14 @@ func New(backend Backend, o Options) *Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: deadAfter, Timeout: deadTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingEvery, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
-	)}
-	pubsubpb.RegisterPublisherServer(s.grpc, &publisher{backend: backend})
-	pubsubpb.RegisterSubscriberServer(s.grpc, &subscriber{backend: backend, receivers: s.receivers})
-	pubsubpb.RegisterSchemaServiceServer(s.grpc, pubsubpb.UnimplementedSchemaServiceServer{})
-	iampb.RegisterIAMPolicyServer(s.grpc, &accessControl{backend: backend})
-	grpc_health_v1.RegisterHealthServer(s.grpc, &health{ready: o.Ready, known: s.grpc.GetServiceInfo})
-	reflection.Register(s.grpc)
-	return s
+	)
+	pubsubpb.RegisterPublisherServer(g, &publisher{backend: backend})
+	pubsubpb.RegisterSubscriberServer(g, &subscriber{backend: backend, receivers: s.receivers})
+	pubsubpb.RegisterSchemaServiceServer(g, pubsubpb.UnimplementedSchemaServiceServer{})
+	iampb.RegisterIAMPolicyServer(g, &accessControl{backend: backend})
+	grpc_health_v1.RegisterHealthServer(g, &health{ready: o.Ready, known: g.GetServiceInfo})
+	reflection.Register(g)
+	return g
 }
 
 // Serve serves the connections of a listener until Shutdown, which is no error.
@@ -116,6 +125,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.grpc.Stop()
 		<-done
 	}
+	err = errors.Join(err, s.sharedCalls.stop(ctx, s.shared.Stop))
+	s.shared.Stop()
 	s.receivers.Wait()
 	return err
 }
