@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"postrider/pusher/proof"
 	"postrider/subscriptions"
 )
 
@@ -32,6 +33,9 @@ type Options struct {
 	Transport http.RoundTripper
 	// UserAgent is what endpoints see as User-Agent.
 	UserAgent string
+	// Issuer signs the tokens of subscriptions that ask for them; without it
+	// their messages cannot be pushed.
+	Issuer *proof.Issuer
 }
 
 // Manager runs a worker for each push subscription that this server owns.
@@ -39,6 +43,7 @@ type Manager struct {
 	backend   Backend
 	transport http.RoundTripper
 	userAgent string
+	issuer    *proof.Issuer
 	log       *slog.Logger
 	trouble   limiter
 
@@ -50,7 +55,7 @@ type Manager struct {
 // New makes a Manager. It does nothing until Run.
 func New(backend Backend, o Options) *Manager {
 	m := &Manager{
-		backend: backend, transport: o.Transport, log: o.Logger,
+		backend: backend, transport: o.Transport, issuer: o.Issuer, log: o.Logger,
 		userAgent: cmp.Or(o.UserAgent, "Postrider"),
 		changed:   make(chan struct{}, 1),
 	}
@@ -141,7 +146,7 @@ func (m *Manager) reconcile(workers map[string]running, start func(subscriptions
 func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub subscriptions.Subscription) running {
 	fetch, stop := context.WithCancel(fetch)
 	w := &worker{
-		backend: m.backend, transport: m.transport, userAgent: m.userAgent, log: m.log,
+		backend: m.backend, transport: m.transport, userAgent: m.userAgent, issuer: m.issuer, log: m.log,
 		trouble: &m.trouble,
 		inbox:   newInbox(), store: newPauses(minStoreWait, maxStoreWait),
 	}

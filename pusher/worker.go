@@ -34,6 +34,7 @@ type worker struct {
 	backend   Backend
 	transport http.RoundTripper
 	userAgent string
+	issuer    *proof.Issuer
 	log       *slog.Logger
 	trouble   *limiter // of all workers: a store that is away is one event
 	refusals  limiter
@@ -250,7 +251,7 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 	if !w.target.prover.Proves(sub) {
 		// A copy: pushes under way have the old one.
 		changed := *w.target
-		changed.prover = proof.Of(sub)
+		changed.prover = proof.Of(sub, w.issuer)
 		w.target = &changed
 	}
 }

@@ -63,6 +63,9 @@ func pushOf(p *api.PushConfig) (push *subscriptions.PushConfig, attributes map[s
 		return nil, nil
 	}
 	given := subscriptions.PushConfig{Endpoint: p.PushEndpoint}
+	if t := p.OidcToken; t != nil {
+		given.Token = &subscriptions.OIDCToken{Email: t.ServiceAccountEmail, Audience: t.Audience}
+	}
 	switch {
 	case p.NoWrapper != nil:
 		given.Wrapper, given.WriteMetadata = subscriptions.NoWrapper, p.NoWrapper.WriteMetadata
@@ -137,6 +140,9 @@ func apiPush(s subscriptions.Subscription) *api.PushConfig {
 		return p
 	}
 	p.PushEndpoint = s.Push.Endpoint
+	if t := s.Push.Token; t != nil {
+		p.OidcToken = &api.OidcToken{ServiceAccountEmail: t.Email, Audience: t.Audience}
+	}
 	switch s.Push.Wrapper {
 	case subscriptions.NoWrapper:
 		p.NoWrapper = &api.NoWrapper{WriteMetadata: s.Push.WriteMetadata}

@@ -43,7 +43,7 @@ func (h *handler) knownHost(hosts []string) func(http.Handler) http.Handler {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			host := canonicalHost(r.Host)
-			if !unspoofable(host) && !known[host] {
+			if !unspoofable(host) && !known[host] && !isPublic(r.URL.Path) {
 				h.fail(w, r, subscriptions.Errorf(subscriptions.PermissionDenied,
 					"the server does not serve the host name %q; its operator can add it to the allowed host names", clip(host)))
 				return

@@ -42,6 +42,8 @@ type Options struct {
 	// Hosts are the names, without port, under which clients may address a server that asks for no key, besides loopback
 	// names and IP addresses, which always work. AnyHost allows every name.
 	Hosts []string
+	// Issuer signs the tokens of pushes; without one nothing is known of keys.
+	Issuer Issuer
 	// MaxBody bounds the body of a request in bytes; DefaultMaxBody by default.
 	MaxBody int64
 }
@@ -79,7 +81,7 @@ func New(backend Backend, o Options) http.Handler {
 	r.NotFound(h.notFound)
 	r.MethodNotAllowed(h.methodNotAllowed(r))
 	// From the outside in. The last one routes a HEAD as the GET that it is, without the body.
-	r.Use(h.logged, h.recovered, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, h.boundBody, chimiddleware.GetHead)
+	r.Use(h.logged, h.recovered, h.underIssuer, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, h.boundBody, chimiddleware.GetHead)
 	h.routeUnserved(r)
 	strict := api.NewStrictHandlerWithOptions(h, []api.StrictMiddlewareFunc{encoded}, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  h.bodyError,

@@ -97,9 +97,6 @@ func (h *handler) DeleteSubscription(ctx context.Context, r api.DeleteSubscripti
 // ModifyPushConfig replaces the push configuration.
 func (h *handler) ModifyPushConfig(ctx context.Context, r api.ModifyPushConfigRequestObject) (api.ModifyPushConfigResponseObject, error) {
 	name := subscriptionName(r.Project, r.Subscription)
-	if err := unbuiltOfPush(r.Body.PushConfig).Refuse(rules.EveryField); err != nil {
-		return nil, h.unlessSubscriptionMissing(ctx, name, err)
-	}
 	push, attributes := pushOf(r.Body.PushConfig)
 	return api.ModifyPushConfig200JSONResponse{}, h.backend.ModifyPushConfig(ctx, name, push, attributes)
 }

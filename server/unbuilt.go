@@ -26,15 +26,7 @@ func unbuiltOfSubscription(s api.Subscription) rules.UnbuiltOfSubscription {
 		CloudStorageConfig: filled(s.CloudStorageConfig),
 		MessageTransforms:  len(s.MessageTransforms) > 0,
 		Filter:             s.Filter != "",
-		Push:               unbuiltOfPush(s.PushConfig),
 	}
-}
-
-func unbuiltOfPush(p *api.PushConfig) rules.UnbuiltOfPush {
-	if p == nil {
-		return rules.UnbuiltOfPush{}
-	}
-	return rules.UnbuiltOfPush{OidcToken: p.OidcToken != nil}
 }
 
 // filled tells whether an object of any content has any.

@@ -24,6 +24,7 @@ type Store interface {
 	Leases
 	Blocks
 	DeadLetters
+	KeyRing
 	Watcher
 }
 

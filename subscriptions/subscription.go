@@ -83,6 +83,16 @@ type PushConfig struct {
 	// WriteMetadata makes headers of what a message has beside its data. Only
 	// with NoWrapper.
 	WriteMetadata bool
+	// Token is nil when pushes carry none.
+	Token *OIDCToken
+}
+
+// OIDCToken says what the tokens claim by which an endpoint knows who pushes.
+type OIDCToken struct {
+	// Email is the identity that the token speaks for.
+	Email string
+	// Audience is whom the token is meant for; empty is the endpoint's URL.
+	Audience string
 }
 
 // Wrapper says what the body of a push is.

@@ -53,15 +53,17 @@ func (s Subscription) withExtensions(change Subscription, fields map[string]bool
 }
 
 func (s *Subscription) applyPushMask(change Subscription, fields map[string]bool) {
-	switch {
-	case fields["pushConfig"]:
+	if fields["pushConfig"] {
 		s.setPush(change.Push, change.PushAttributes)
-	case fields["pushConfig.pushEndpoint"]:
+		return
+	}
+	if fields["pushConfig.pushEndpoint"] {
 		s.setEndpoint(orZero(change.Push).Endpoint)
 	}
 	if fields["pushConfig.attributes"] {
 		s.PushAttributes = maps.Clone(change.PushAttributes)
 	}
+	s.applyTokenMask(orZero(change.Push), fields)
 	s.applyWrapperMask(orZero(change.Push), fields)
 }
 
@@ -97,14 +99,40 @@ func (s *Subscription) applyWrapperMask(from PushConfig, fields map[string]bool)
 	}
 }
 
+// applyTokenMask changes what pushes claim, as a whole or a part of it.
+func (s *Subscription) applyTokenMask(from PushConfig, fields map[string]bool) {
+	email, audience := fields["pushConfig.oidcToken.serviceAccountEmail"], fields["pushConfig.oidcToken.audience"]
+	push := orZero(s.Push)
+	if fields["pushConfig.oidcToken"] {
+		push.Token = clone(from.Token)
+	} else if email || audience {
+		token, given := orZero(push.Token), orZero(from.Token)
+		if email {
+			token.Email = given.Email
+		}
+		if audience {
+			token.Audience = given.Audience
+		}
+		if push.Token = &token; token == (OIDCToken{}) {
+			push.Token = nil
+		}
+	}
+	if push != orZero(s.Push) {
+		s.setPush(&push, s.PushAttributes)
+	}
+}
+
 // setPush replaces the push configuration. A subscription that was push keeps
 // the attribute that says in which version messages came, as Google's does.
 func (s *Subscription) setPush(push *PushConfig, attributes map[string]string) {
 	was := s.Push != nil
-	if push != nil && push.Endpoint == "" && push.Wrapper != NoWrapper {
+	if push != nil && push.Endpoint == "" && push.Wrapper != NoWrapper && push.Token == nil {
 		push = nil // what the other wrapper asks for is no setting of a pull subscription
 	}
 	s.Push, s.PushAttributes = clone(push), maps.Clone(attributes)
+	if s.Push != nil {
+		s.Push.Token = clone(s.Push.Token)
+	}
 	if (was || s.Push != nil) && len(s.PushAttributes) == 0 {
 		s.PushAttributes = map[string]string{"x-goog-version": "v1"}
 	}

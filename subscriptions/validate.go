@@ -189,6 +189,9 @@ func (s *Subscription) validatePush() error {
 	if s.ExactlyOnce {
 		return Errorf(InvalidArgument, "enableExactlyOnceDelivery: only a pull subscription can have it, and pushConfig makes this one a push subscription")
 	}
+	if s.Push.Endpoint == "" && s.Push.Token != nil {
+		return Errorf(InvalidArgument, "pushConfig.oidcToken: there is no pushConfig.pushEndpoint for which to sign")
+	}
 	if s.Push.Endpoint == "" {
 		return Errorf(InvalidArgument, "pushConfig.noWrapper: is about pushes, and there is no pushConfig.pushEndpoint")
 	}
@@ -197,8 +200,34 @@ func (s *Subscription) validatePush() error {
 		// The URL itself may hold a token, so it is not repeated here.
 		return Errorf(InvalidArgument, "pushConfig.pushEndpoint: must be an absolute http or https URL without a fragment, such as https://example.com/push, of at most %d bytes, with a port, if any, of 1 to 65535", maxEndpointBytes)
 	}
+	return s.Push.validateToken(u)
+}
+
+// maxTokenEmail and maxTokenAudience bound what a token claims.
+const (
+	maxTokenEmail    = 254
+	maxTokenAudience = 2048
+)
+
+func (p *PushConfig) validateToken(endpoint *url.URL) error {
+	if p.Token == nil {
+		return nil
+	}
+	name, domain, ok := strings.Cut(p.Token.Email, "@")
+	if !ok || name == "" || domain == "" || len(p.Token.Email) > maxTokenEmail || strings.ContainsFunc(p.Token.Email, notVisible) {
+		return Errorf(InvalidArgument, "pushConfig.oidcToken.serviceAccountEmail: must have the form of an e-mail address, such as pusher@example.com, of at most %d ASCII characters", maxTokenEmail)
+	}
+	if len(p.Token.Audience) > maxTokenAudience || !utf8.ValidString(p.Token.Audience) || strings.ContainsFunc(p.Token.Audience, unicode.IsControl) {
+		return Errorf(InvalidArgument, "pushConfig.oidcToken.audience: must be at most %d bytes of text", maxTokenAudience)
+	}
+	if endpoint.User != nil {
+		return Errorf(InvalidArgument, "pushConfig.oidcToken: the user information in pushConfig.pushEndpoint takes the header Authorization as well: leave one of them out")
+	}
 	return nil
 }
+
+// notVisible tells whether r is no visible character of ASCII.
+func notVisible(r rune) bool { return r <= ' ' || r > '~' }
 
 // legalPort tells whether a port that the URL names can be dialled; package url takes any digits.
 func legalPort(u *url.URL) bool {

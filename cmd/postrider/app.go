@@ -18,6 +18,7 @@ import (
 	"postrider"
 	"postrider/cmd/postrider/port"
 	"postrider/pusher"
+	"postrider/pusher/proof"
 	"postrider/server"
 	"postrider/server/grpcapi"
 	"postrider/subscriptions"
@@ -30,6 +31,8 @@ type app struct {
 	store   store
 	service *subscriptions.Service
 	pusher  *pusher.Manager
+	keys    *proof.Keys
+	issuer  *proof.Issuer
 	port    *port.Splitter
 	http    *http.Server
 	grpc    *grpcapi.Server
@@ -75,7 +78,10 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	}
 	a.onClose("store", a.store.close)
 	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log})
-	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version()})
+	if err := a.openIssuer(ctx); err != nil {
+		return nil, err
+	}
+	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
 	a.http = a.newHTTPServer()
 	return a, nil
@@ -97,6 +103,7 @@ func (a *app) newHTTPServer() *http.Server {
 	return &http.Server{
 		Handler: a.grpc.Beside(server.New(a.service, server.Options{
 			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
+			Issuer: a.issuer,
 		})),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: headerTimeout,
@@ -127,7 +134,7 @@ func (a *app) tlsConfig() *tls.Config {
 
 // announce says in one line what has been started.
 func (a *app) announce(ctx context.Context) {
-	line := fmt.Sprintf("listening on %s; messages are kept in %s", a.URL(), a.store.place)
+	line := fmt.Sprintf("listening on %s; messages are kept in %s; push tokens are issued by %s", a.URL(), a.store.place, a.issuer.URL())
 	_, warnings := a.ready(ctx)
 	if len(warnings) == 0 {
 		a.log.Info(line)
@@ -159,6 +166,7 @@ func (a *app) Run(ctx context.Context) error {
 	})
 	parts.Go(func() error { return part("background work", a.service.Run(loops)) })
 	parts.Go(func() error { return part("store", a.store.run(loops)) })
+	parts.Go(func() error { return part("signing keys", a.keys.Run(loops)) })
 	parts.Go(func() error { return part("listener", a.port.Run()) })
 	parts.Go(func() error { return part("HTTP", ignore(a.http.Serve(a.port.REST()), http.ErrServerClosed)) })
 	parts.Go(func() error { return part("gRPC", a.grpc.Serve(a.port.GRPC())) })

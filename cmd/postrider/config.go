@@ -24,6 +24,8 @@ type Config struct {
 	DataDir              string
 	MaxMemory            int64 // of the private Redis in DataDir; 0 is its own default
 	Fsync                string
+	IssuerURL            string
+	SigningKeys          string
 	LogLevel             slog.Level
 	LogFormat            string
 	DrainTimeout         time.Duration
@@ -57,6 +59,10 @@ func serverFlags(c *Config) *pflag.FlagSet {
 	c.Fsync = private.FsyncAlways
 	f.Var(&choice{&c.Fsync, []string{private.FsyncAlways, private.FsyncEverySec}}, "fsync",
 		"`WHEN` the private Redis has writes on the disk: always, before they are answered, or everysec, within a second")
+	f.StringVar(&c.IssuerURL, "issuer-url", "",
+		"`URL` that push tokens name as their issuer, under which receivers find the public keys; by default the address of --listen")
+	f.StringVar(&c.SigningKeys, "signing-keys", "",
+		"`FILE` with the private keys that sign push tokens, made if it is not there; by default they are kept where messages are")
 	f.Var(&logLevel{&c.LogLevel}, "log-level", "least `LEVEL` to log: debug, info, warn or error")
 	c.LogFormat = formatAuto
 	f.Var(&choice{&c.LogFormat, []string{formatAuto, formatText, formatJSON}}, "log-format",
@@ -81,6 +87,9 @@ func (c Config) validate(given func(name string) bool) error {
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") || given("tls-cert") && c.TLSCert == "" {
 		wrong = append(wrong, usagef("--tls-cert and --tls-key: TLS takes both files; without TLS leave both out"))
+	}
+	if err := c.validateIssuer(given); err != nil {
+		wrong = append(wrong, err)
 	}
 	if c.DrainTimeout < 0 {
 		wrong = append(wrong, usagef("--drain-timeout: %v is negative", c.DrainTimeout))

@@ -56,11 +56,17 @@ type testApp struct {
 // startApp runs a server on a free port until the test ends.
 func startApp(t *testing.T, change func(*Config)) *testApp {
 	t.Helper()
+	return startLoggedApp(t, io.Discard, change)
+}
+
+// startLoggedApp is startApp with a log that is kept.
+func startLoggedApp(t *testing.T, log io.Writer, change func(*Config)) *testApp {
+	t.Helper()
 	config := Config{Listen: "127.0.0.1:0", DrainTimeout: patience}
 	if change != nil {
 		change(&config)
 	}
-	a, err := newApp(t.Context(), config, newLogger(io.Discard, config))
+	a, err := newApp(t.Context(), config, newLogger(log, config))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestEachSecretSigns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		header := func(secrets ...subscriptions.WebhookSecret) http.Header {
-			p := Of(subscriptions.Subscription{WebhookSecrets: secrets})
+			p := Of(subscriptions.Subscription{WebhookSecrets: secrets}, nil)
 			h, err := p.Header(t.Context(), subscriptions.MessageID{Milli: 1, Seq: 2}, []byte("body"))
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func TestProves(t *testing.T) {
 	t.Parallel()
 	sub := subscriptions.Subscription{WebhookSecrets: []subscriptions.WebhookSecret{secretA}}
 	changed := subscriptions.Subscription{WebhookSecrets: []subscriptions.WebhookSecret{secretB, secretA}}
-	if p := Of(sub); !p.Proves(sub) || p.Proves(changed) || p.Proves(subscriptions.Subscription{}) {
+	if p := Of(sub, nil); !p.Proves(sub) || p.Proves(changed) || p.Proves(subscriptions.Subscription{}) {
 		t.Error("a prover does not know its subscription")
 	}
 	if p := new(Prover); !p.Proves(subscriptions.Subscription{}) || p.Proves(sub) {
@@ -75,7 +75,7 @@ func TestProves(t *testing.T) {
 
 func TestNoSecretIsInAHeader(t *testing.T) {
 	t.Parallel()
-	h, err := Of(subscriptions.Subscription{WebhookSecrets: []subscriptions.WebhookSecret{secretA}}).
+	h, err := Of(subscriptions.Subscription{WebhookSecrets: []subscriptions.WebhookSecret{secretA}}, nil).
 		Header(t.Context(), subscriptions.MessageID{Milli: 1}, nil)
 	if err != nil {
 		t.Fatal(err)

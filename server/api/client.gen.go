@@ -90,6 +90,27 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// GetPublicKeys Read the keys that push tokens are verified with
+	//
+	// The JSON Web Key Set of this server and all that share its keys. A key is there a day before the first token is signed
+	// with it, and until the last one has expired. Receivers may keep the answer for an hour.
+	//
+	// Errors: NOT_FOUND when this server signs no tokens; UNAVAILABLE when the keys cannot be read.
+	//
+	// Corresponds with GET /.well-known/jwks.json (the `GetPublicKeys` operationId).
+	GetPublicKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetOpenIDConfiguration Read who signs push tokens
+	//
+	// The discovery document of OpenID Connect, by which a receiver of pushes with an `oidcToken` finds the keys. It and the
+	// keys are public: they are answered under any host name, and, when the issuer's URL has a path, under that path too.
+	// Receivers may keep the answer for an hour.
+	//
+	// Errors: NOT_FOUND when this server signs no tokens.
+	//
+	// Corresponds with GET /.well-known/openid-configuration (the `GetOpenIDConfiguration` operationId).
+	GetOpenIDConfiguration(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetHealth Is the process alive
 	//
 	// Answers 200 as long as the process can answer at all; it does not look at the store, so that an outage of
@@ -455,6 +476,47 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/topics/{topic}:publish (the `Publish` operationId).
 	Publish(ctx context.Context, project ProjectID, topic TopicID, body PublishJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// GetPublicKeys Read the keys that push tokens are verified with
+//
+// The JSON Web Key Set of this server and all that share its keys. A key is there a day before the first token is signed
+// with it, and until the last one has expired. Receivers may keep the answer for an hour.
+//
+// Errors: NOT_FOUND when this server signs no tokens; UNAVAILABLE when the keys cannot be read.
+//
+// Corresponds with GET /.well-known/jwks.json (the `GetPublicKeys` operationId).
+func (c *Client) GetPublicKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPublicKeysRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetOpenIDConfiguration Read who signs push tokens
+//
+// The discovery document of OpenID Connect, by which a receiver of pushes with an `oidcToken` finds the keys. It and the
+// keys are public: they are answered under any host name, and, when the issuer's URL has a path, under that path too.
+// Receivers may keep the answer for an hour.
+//
+// Errors: NOT_FOUND when this server signs no tokens.
+//
+// Corresponds with GET /.well-known/openid-configuration (the `GetOpenIDConfiguration` operationId).
+func (c *Client) GetOpenIDConfiguration(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetOpenIDConfigurationRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // GetHealth Is the process alive
@@ -1111,6 +1173,60 @@ func (c *Client) Publish(ctx context.Context, project ProjectID, topic TopicID, 
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewGetPublicKeysRequest constructs an http.Request for the GetPublicKeys method
+func NewGetPublicKeysRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/.well-known/jwks.json")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetOpenIDConfigurationRequest constructs an http.Request for the GetOpenIDConfiguration method
+func NewGetOpenIDConfigurationRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/.well-known/openid-configuration")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewGetHealthRequest constructs an http.Request for the GetHealth method
@@ -2163,6 +2279,31 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// GetPublicKeysWithResponse Read the keys that push tokens are verified with
+	//
+	// The JSON Web Key Set of this server and all that share its keys. A key is there a day before the first token is signed
+	// with it, and until the last one has expired. Receivers may keep the answer for an hour.
+	//
+	// Errors: NOT_FOUND when this server signs no tokens; UNAVAILABLE when the keys cannot be read.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /.well-known/jwks.json (the `GetPublicKeys` operationId).
+	GetPublicKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetPublicKeysResult, error)
+
+	// GetOpenIDConfigurationWithResponse Read who signs push tokens
+	//
+	// The discovery document of OpenID Connect, by which a receiver of pushes with an `oidcToken` finds the keys. It and the
+	// keys are public: they are answered under any host name, and, when the issuer's URL has a path, under that path too.
+	// Receivers may keep the answer for an hour.
+	//
+	// Errors: NOT_FOUND when this server signs no tokens.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /.well-known/openid-configuration (the `GetOpenIDConfiguration` operationId).
+	GetOpenIDConfigurationWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetOpenIDConfigurationResult, error)
+
 	// GetHealthWithResponse Is the process alive
 	//
 	// Answers 200 as long as the process can answer at all; it does not look at the store, so that an outage of
@@ -2546,6 +2687,62 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/topics/{topic}:publish (the `Publish` operationId).
 	PublishWithResponse(ctx context.Context, project ProjectID, topic TopicID, body PublishJSONRequestBody, reqEditors ...RequestEditorFn) (*PublishResult, error)
+}
+
+type GetPublicKeysResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *JSONWebKeySet
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPublicKeysResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPublicKeysResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetOpenIDConfigurationResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OpenIDConfiguration
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetOpenIDConfigurationResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetOpenIDConfigurationResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
 }
 
 type GetHealthResult struct {
@@ -3101,6 +3298,43 @@ func (r PublishResult) StatusCode() int {
 		return r.HTTPResponse.StatusCode
 	}
 	return 0
+}
+
+// GetPublicKeysWithResponse Read the keys that push tokens are verified with
+//
+// The JSON Web Key Set of this server and all that share its keys. A key is there a day before the first token is signed
+// with it, and until the last one has expired. Receivers may keep the answer for an hour.
+//
+// Errors: NOT_FOUND when this server signs no tokens; UNAVAILABLE when the keys cannot be read.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /.well-known/jwks.json (the `GetPublicKeys` operationId).
+func (c *ClientWithResponses) GetPublicKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetPublicKeysResult, error) {
+	rsp, err := c.GetPublicKeys(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPublicKeysResult(rsp)
+}
+
+// GetOpenIDConfigurationWithResponse Read who signs push tokens
+//
+// The discovery document of OpenID Connect, by which a receiver of pushes with an `oidcToken` finds the keys. It and the
+// keys are public: they are answered under any host name, and, when the issuer's URL has a path, under that path too.
+// Receivers may keep the answer for an hour.
+//
+// Errors: NOT_FOUND when this server signs no tokens.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /.well-known/openid-configuration (the `GetOpenIDConfiguration` operationId).
+func (c *ClientWithResponses) GetOpenIDConfigurationWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetOpenIDConfigurationResult, error) {
+	rsp, err := c.GetOpenIDConfiguration(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetOpenIDConfigurationResult(rsp)
 }
 
 // GetHealthWithResponse Is the process alive
@@ -3659,6 +3893,93 @@ func (c *ClientWithResponses) PublishWithResponse(ctx context.Context, project P
 		return nil, err
 	}
 	return ParsePublishResult(rsp)
+}
+
+// ParseGetPublicKeysResult parses an HTTP response from a GetPublicKeysWithResponse call
+func ParseGetPublicKeysResult(rsp *http.Response) (*GetPublicKeysResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPublicKeysResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest JSONWebKeySet
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetOpenIDConfigurationResult parses an HTTP response from a GetOpenIDConfigurationWithResponse call
+func ParseGetOpenIDConfigurationResult(rsp *http.Response) (*GetOpenIDConfigurationResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetOpenIDConfigurationResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OpenIDConfiguration
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseGetHealthResult parses an HTTP response from a GetHealthWithResponse call

@@ -110,6 +110,33 @@ type Health struct {
 // IngestionDataSourceSettings Fills the topic from a data source of a cloud provider. Any object.
 type IngestionDataSourceSettings = wire.Object
 
+// JSONWebKey A public RSA key.
+type JSONWebKey struct {
+	// Alg `RS256`.
+	Alg string `json:"alg"`
+
+	// E The exponent, base64url.
+	E string `json:"e"`
+
+	// Kid The key's id, which tokens name in their header.
+	Kid string `json:"kid"`
+
+	// Kty `RSA`.
+	Kty string `json:"kty"`
+
+	// N The modulus, base64url.
+	N string `json:"n"`
+
+	// Use `sig`.
+	Use string `json:"use"`
+}
+
+// JSONWebKeySet Public keys, as RFC 7517 writes them.
+type JSONWebKeySet struct {
+	// Keys The keys in the order in which they sign.
+	Keys []JSONWebKey `json:"keys"`
+}
+
 // ListSubscriptionsResponse One page of subscriptions.
 type ListSubscriptionsResponse struct {
 	// NextPageToken Asks for the next page; absent on the last.
@@ -176,13 +203,37 @@ type NoWrapper struct {
 	WriteMetadata bool `json:"writeMetadata,omitempty"`
 }
 
-// OidcToken Signs each push with a token that the endpoint can verify.
+// OidcToken Sends a signed token with each push, as `Authorization: Bearer`. Its claims are `iss` (this server's issuer), `aud`,
+// `sub`, `azp`, `email`, `email_verified`, `iat` and `exp`, an hour later. It is signed with RS256; the endpoint finds
+// the keys at the issuer, as OpenID Connect Discovery says. The URL of the endpoint may not hold a user then.
 type OidcToken struct {
 	// Audience Whom the token is meant for; absent is the endpoint's URL.
 	Audience string `json:"audience,omitempty"`
 
-	// ServiceAccountEmail The identity that the token speaks for.
+	// ServiceAccountEmail The identity that the token speaks for; required. There is no directory of them: it is what the subscription
+	// says.
 	ServiceAccountEmail string `json:"serviceAccountEmail,omitempty"`
+}
+
+// OpenIDConfiguration Who signs push tokens, in the words of OpenID Connect Discovery 1.0.
+type OpenIDConfiguration struct {
+	// ClaimsSupported The claims that tokens have.
+	ClaimsSupported []string `json:"claims_supported,omitempty"`
+
+	// IDTokenSigningAlgValuesSupported `RS256`.
+	IDTokenSigningAlgValuesSupported []string `json:"id_token_signing_alg_values_supported"`
+
+	// Issuer The claim `iss` of every token.
+	Issuer string `json:"issuer"`
+
+	// JwksURI Where the keys are.
+	JwksURI string `json:"jwks_uri"`
+
+	// ResponseTypesSupported `id_token`. There is no endpoint that hands tokens out.
+	ResponseTypesSupported []string `json:"response_types_supported"`
+
+	// SubjectTypesSupported `public`.
+	SubjectTypesSupported []string `json:"subject_types_supported"`
 }
 
 // PublishRequest Messages to store.
@@ -244,7 +295,9 @@ type PushConfig struct {
 	// Excludes `pubsubWrapper`. Needs a `pushEndpoint`.
 	NoWrapper *NoWrapper `json:"noWrapper,omitempty" oneof:"wrapper"`
 
-	// OidcToken Signs each push with a token that the endpoint can verify.
+	// OidcToken Sends a signed token with each push, as `Authorization: Bearer`. Its claims are `iss` (this server's issuer), `aud`,
+	// `sub`, `azp`, `email`, `email_verified`, `iat` and `exp`, an hour later. It is signed with RS256; the endpoint finds
+	// the keys at the issuer, as OpenID Connect Discovery says. The URL of the endpoint may not hold a user then.
 	OidcToken *OidcToken `json:"oidcToken,omitempty"`
 
 	// PubsubWrapper Pushes the message wrapped in a JSON envelope, as is also done when neither wrapper is set. Excludes

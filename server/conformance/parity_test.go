@@ -149,6 +149,8 @@ var subscriptionSettings = []string{
 	`{"pushConfig": {"attributes": {"x-goog-version": "v2"}}}`,
 	`{"pushConfig": {"pushEndpoint": "nowhere"}}`,
 	`{"pushConfig": {"pushEndpoint": "https://example.com/", "oidcToken": {}}}`,
+	`{"pushConfig": {"oidcToken": {"serviceAccountEmail": "a@example.com"}}}`,
+	`{"pushConfig": {"pushEndpoint": "https://example.com/", "oidcToken": {"serviceAccountEmail": "a@example.com", "audience": "x"}}}`,
 	`{"pushConfig": {"pushEndpoint": "https://example.com/", "noWrapper": {"writeMetadata": true}}}`,
 	`{"pushConfig": {"noWrapper": {}}}`,
 	`{"pushConfig": {"pubsubWrapper": {}}}`,
@@ -171,6 +173,7 @@ var masks = []string{
 	"ackDeadlineSeconds", "messageRetentionDuration", "expirationPolicy", "expirationPolicy.ttl", "labels",
 	"deadLetterPolicy", "deadLetterPolicy.maxDeliveryAttempts", "retryPolicy", "retryPolicy.minimumBackoff",
 	"pushConfig", "pushConfig.pushEndpoint", "pushConfig.attributes", "pushConfig.oidcToken",
+	"pushConfig.oidcToken.serviceAccountEmail", "pushConfig.oidcToken.audience", "pushConfig.oidcToken.x",
 	"pushConfig.noWrapper", "pushConfig.noWrapper.writeMetadata", "pushConfig.pubsubWrapper",
 	"enableExactlyOnceDelivery,labels", "retainAckedMessages", "bigqueryConfig", "cloudStorageConfig.bucket", "messageTransforms", "tags",
 }

@@ -114,6 +114,40 @@ func TestSubscriptions(t *testing.T) {
 	})
 }
 
+func TestOIDCToken(t *testing.T) {
+	run(t, func(r *rig) {
+		push := &pubsubpb.PushConfig{
+			PushEndpoint: "https://example.com/", Attributes: map[string]string{"x-goog-version": "v1"},
+			AuthenticationMethod: &pubsubpb.PushConfig_OidcToken_{
+				OidcToken: &pubsubpb.PushConfig_OidcToken{ServiceAccountEmail: "a@example.com", Audience: "me"},
+			},
+		}
+		has := func(want *pubsubpb.PushConfig) {
+			r.Helper()
+			got := must[*pubsubpb.Subscription](r)(r.GetSubscription(r.ctx, &pubsubpb.GetSubscriptionRequest{Subscription: billing}))
+			if !proto.Equal(got.GetPushConfig(), want) {
+				r.Errorf("got %v\nwant %v", got.GetPushConfig(), want)
+			}
+		}
+		r.subscribe(&pubsubpb.Subscription{PushConfig: push})
+		has(push)
+		must[*pubsubpb.Subscription](r)(r.UpdateSubscription(r.ctx, &pubsubpb.UpdateSubscriptionRequest{
+			Subscription: &pubsubpb.Subscription{Name: billing}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"push_config.oidc_token.audience"}},
+		}))
+		push.GetOidcToken().Audience = ""
+		has(push)
+		_, err := r.ModifyPushConfig(r.ctx, &pubsubpb.ModifyPushConfigRequest{Subscription: billing, PushConfig: &pubsubpb.PushConfig{PushEndpoint: push.PushEndpoint}})
+		r.must(err)
+		has(&pubsubpb.PushConfig{PushEndpoint: push.PushEndpoint, Attributes: push.Attributes})
+		_, err = r.ModifyPushConfig(r.ctx, &pubsubpb.ModifyPushConfigRequest{Subscription: billing, PushConfig: push})
+		r.must(err)
+		has(push)
+		push.GetOidcToken().ServiceAccountEmail = ""
+		_, err = r.ModifyPushConfig(r.ctx, &pubsubpb.ModifyPushConfigRequest{Subscription: billing, PushConfig: push})
+		r.refused(err, codes.InvalidArgument, "pushConfig.oidcToken.serviceAccountEmail")
+	})
+}
+
 // gRPC has no place for what is ours: it neither shows it nor takes it away.
 func TestExtensionsAreLeftAlone(t *testing.T) {
 	run(t, func(r *rig) {
@@ -236,12 +270,11 @@ func TestUnbuilt(t *testing.T) {
 			r.refused(err, codes.Unimplemented, field+":")
 		}
 		for field, sub := range map[string]string{
-			"filter":               `{"filter": "attributes:k"}`,
-			"bigqueryConfig":       `{"bigqueryConfig": {"table": "t"}}`,
-			"bigtableConfig":       `{"bigtableConfig": {"table": "t"}}`,
-			"cloudStorageConfig":   `{"cloudStorageConfig": {"bucket": "b"}}`,
-			"messageTransforms":    `{"messageTransforms": [{}]}`,
-			"pushConfig.oidcToken": `{"pushConfig": {"pushEndpoint": "https://example.com", "oidcToken": {}}}`,
+			"filter":             `{"filter": "attributes:k"}`,
+			"bigqueryConfig":     `{"bigqueryConfig": {"table": "t"}}`,
+			"bigtableConfig":     `{"bigtableConfig": {"table": "t"}}`,
+			"cloudStorageConfig": `{"cloudStorageConfig": {"bucket": "b"}}`,
+			"messageTransforms":  `{"messageTransforms": [{}]}`,
 		} {
 			in := &pubsubpb.Subscription{}
 			r.must(protojson.Unmarshal([]byte(sub), in))

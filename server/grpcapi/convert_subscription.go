@@ -79,16 +79,14 @@ func unbuiltOfSubscription(s *pubsubpb.Subscription) rules.UnbuiltOfSubscription
 		CloudStorageConfig: filled(s.GetCloudStorageConfig()),
 		MessageTransforms:  len(s.GetMessageTransforms()) > 0,
 		Filter:             s.GetFilter() != "",
-		Push:               unbuiltOfPush(s.GetPushConfig()),
 	}
-}
-
-func unbuiltOfPush(p *pubsubpb.PushConfig) rules.UnbuiltOfPush {
-	return rules.UnbuiltOfPush{OidcToken: p.GetOidcToken() != nil}
 }
 
 func pushOf(p *pubsubpb.PushConfig) *subscriptions.PushConfig {
 	given := subscriptions.PushConfig{Endpoint: p.GetPushEndpoint()}
+	if t := p.GetOidcToken(); t != nil {
+		given.Token = &subscriptions.OIDCToken{Email: t.GetServiceAccountEmail(), Audience: t.GetAudience()}
+	}
 	switch {
 	case p.GetNoWrapper() != nil:
 		given.Wrapper, given.WriteMetadata = subscriptions.NoWrapper, p.GetNoWrapper().GetWriteMetadata()
@@ -153,6 +151,11 @@ func pbPush(s subscriptions.Subscription) *pubsubpb.PushConfig {
 		return p
 	}
 	p.PushEndpoint = s.Push.Endpoint
+	if t := s.Push.Token; t != nil {
+		p.AuthenticationMethod = &pubsubpb.PushConfig_OidcToken_{
+			OidcToken: &pubsubpb.PushConfig_OidcToken{ServiceAccountEmail: t.Email, Audience: t.Audience},
+		}
+	}
 	switch s.Push.Wrapper {
 	case subscriptions.NoWrapper:
 		p.Wrapper = &pubsubpb.PushConfig_NoWrapper_{NoWrapper: &pubsubpb.PushConfig_NoWrapper{WriteMetadata: s.Push.WriteMetadata}}

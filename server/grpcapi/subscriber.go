@@ -101,9 +101,6 @@ func (s *subscriber) ModifyPushConfig(ctx context.Context, r *pubsubpb.ModifyPus
 	if err != nil {
 		return nil, err
 	}
-	if err := unbuiltOfPush(r.GetPushConfig()).Refuse(rules.EveryField); err != nil {
-		return nil, s.unlessMissing(ctx, name, err)
-	}
 	return &emptypb.Empty{}, s.backend.ModifyPushConfig(ctx, name, pushOf(r.GetPushConfig()), r.GetPushConfig().GetAttributes())
 }
 

@@ -64,7 +64,6 @@ type UnbuiltOfSubscription struct {
 	BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
 	// Filter counts at creation only. That no change may name it is the domain's to say.
 	Filter bool
-	Push   UnbuiltOfPush
 }
 
 // RefuseAtCreation fails with UNIMPLEMENTED when a field is set.
@@ -77,25 +76,11 @@ func (u UnbuiltOfSubscription) RefuseAtCreation() error {
 
 // Refuse fails with UNIMPLEMENTED when a field is set that the change is about.
 func (u UnbuiltOfSubscription) Refuse(about Fields) error {
-	err := refuse(about, []unbuilt{
+	return refuse(about, []unbuilt{
 		{"bigqueryConfig", u.BigqueryConfig},
 		{"bigtableConfig", u.BigtableConfig},
 		{"cloudStorageConfig", u.CloudStorageConfig},
 		{"messageTransforms", u.MessageTransforms},
-	})
-	if err != nil {
-		return err
-	}
-	return u.Push.Refuse(about)
-}
-
-// UnbuiltOfPush is UnbuiltOfTopic for a push configuration. To be there is what these ask for, even when empty.
-type UnbuiltOfPush struct{ OidcToken bool }
-
-// Refuse fails with UNIMPLEMENTED when a field is set that the request is about.
-func (u UnbuiltOfPush) Refuse(about Fields) error {
-	return refuse(about, []unbuilt{
-		{"pushConfig.oidcToken", u.OidcToken},
 	})
 }
 

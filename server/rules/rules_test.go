@@ -26,8 +26,8 @@ func TestMasked(t *testing.T) {
 
 func TestUnbuiltIsRefusedWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
-	set := rules.UnbuiltOfSubscription{BigqueryConfig: true, Push: rules.UnbuiltOfPush{OidcToken: true}}
-	for mask, field := range map[string]string{"bigqueryConfig": "bigqueryConfig:", "pushConfig": "pushConfig.oidcToken:", "labels": ""} {
+	set := rules.UnbuiltOfSubscription{BigqueryConfig: true}
+	for mask, field := range map[string]string{"bigqueryConfig": "bigqueryConfig:", "labels": ""} {
 		err := set.Refuse(rules.Masked([]string{mask}))
 		switch {
 		case field == "" && err != nil:

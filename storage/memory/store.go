@@ -41,6 +41,7 @@ type Store struct {
 	feed                feed
 	slots               map[string]*slot // by the topic's UID; closed ones stay, so that none is opened again
 	watch               watch
+	signingKeys         string
 }
 
 var _ subscriptions.Store = (*Store)(nil)

@@ -26,6 +26,7 @@ func (k names) format() string   { return k.fleet("format") }   // string: the v
 func (k names) transfer() string { return k.fleet("transfer") } // hash: a move from or to here (transfer.go)
 func (k names) filled() string   { return k.fleet("filled") }   // hash: topic uid -> what was moved here of it, or ''
 func (k names) mover() string    { return k.fleet("mover") }    // string: the process that is filling this store
+func (k names) signing() string  { return k.fleet("signing") }  // string: the keys that servers sign pushes with
 
 func (k names) topic(uid, part string) string { return k.prefix + "{" + uid + ":0}:" + part }
 

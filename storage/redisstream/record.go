@@ -49,6 +49,12 @@ type pushRecord struct {
 	Endpoint      string                `json:"endpoint,omitempty"`
 	Wrapper       subscriptions.Wrapper `json:"wrapper,omitempty"`
 	WriteMetadata bool                  `json:"writeMetadata,omitempty"`
+	Token         *tokenRecord          `json:"token,omitempty"`
+}
+
+type tokenRecord struct {
+	Email    string `json:"email,omitempty"`
+	Audience string `json:"audience,omitempty"`
 }
 
 type deadLetterRecord struct {
@@ -118,8 +124,7 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
 	}
 	if s.Push != nil {
-		push := pushRecord(*s.Push)
-		r.Push = &push
+		r.Push = &pushRecord{s.Push.Endpoint, s.Push.Wrapper, s.Push.WriteMetadata, (*tokenRecord)(s.Push.Token)}
 	}
 	if s.DeadLetter != nil {
 		r.DeadLetter = &deadLetterRecord{nameRecord(s.DeadLetter.Topic), s.DeadLetter.MaxAttempts}
@@ -145,8 +150,10 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		s.WebhookSecrets = append(s.WebhookSecrets, subscriptions.WebhookSecret(secret))
 	}
 	if r.Push != nil {
-		push := subscriptions.PushConfig(*r.Push)
-		s.Push = &push
+		s.Push = &subscriptions.PushConfig{
+			Endpoint: r.Push.Endpoint, Wrapper: r.Push.Wrapper, WriteMetadata: r.Push.WriteMetadata,
+			Token: (*subscriptions.OIDCToken)(r.Push.Token),
+		}
 	}
 	if r.DeadLetter != nil {
 		s.DeadLetter = &subscriptions.DeadLetterPolicy{

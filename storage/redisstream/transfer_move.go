@@ -196,10 +196,22 @@ func (m *move) moveRecords(ctx context.Context) error {
 			return fmt.Errorf("records of project %s: %w", project, err)
 		}
 	}
+	if err := m.moveKeys(ctx); err != nil {
+		return err
+	}
 	if m.held, err = m.from.holdings(ctx); err != nil {
 		return err
 	}
 	return m.to.touch(ctx, m.held.slots())
+}
+
+// moveKeys copies the keys that servers sign pushes with, so that receivers know what the servers on the target sign.
+func (m *move) moveKeys(ctx context.Context) error {
+	keys, err := m.from.SigningKeys(ctx)
+	if err != nil || keys == "" {
+		return err
+	}
+	return failed(ctx, "copy the signing keys", m.to.client.Set(ctx, m.to.keys.signing(), keys, 0).Err())
 }
 
 // moveCatalog copies a project's records.

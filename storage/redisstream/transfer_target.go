@@ -270,7 +270,9 @@ func (s *Store) unused(ctx context.Context) error {
 
 // anyKey looks for a key of ours that an unused store does not have.
 func (s *Store) anyKey(ctx context.Context) (found string, err error) {
-	harmless := []string{s.keys.servers(), s.keys.changes(), s.keys.format(), s.keys.mover(), s.keys.transfer(), s.keys.filled()}
+	harmless := []string{
+		s.keys.servers(), s.keys.changes(), s.keys.format(), s.keys.mover(), s.keys.transfer(), s.keys.filled(), s.keys.signing(),
+	}
 	pattern := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s.keys.prefix) + "*"
 	var mu sync.Mutex
 	err = s.eachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
@@ -334,7 +336,7 @@ func (t *target) discard(ctx context.Context, p *Progress) error {
 			return failed(ctx, "discard", err)
 		}
 	}
-	if err := t.client.Unlink(ctx, t.keys.projects(), t.keys.filled()).Err(); err != nil {
+	if err := t.client.Unlink(ctx, t.keys.projects(), t.keys.filled(), t.keys.signing()).Err(); err != nil {
 		return failed(ctx, "discard", err)
 	}
 	return t.become(ctx, t.claimed, claim{})

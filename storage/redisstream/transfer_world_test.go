@@ -152,6 +152,7 @@ func (w *transferWorld) fill() {
 	w.subscribe("shop", "pushed", orders, func(s *subscriptions.Subscription) {
 		s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/push"}
 	})
+	w.ok(w.store.ReplaceSigningKeys(ctx, "", "keys"))
 	w.publish(orders, 7)
 	w.exhaust(all[2], 7)
 	for range 12 {
@@ -281,7 +282,7 @@ func (w *transferWorld) dump() map[string]string {
 		for keys.Next(ctx) {
 			text := dumpKey(ctx, w, node, keys.Val())
 			mu.Lock()
-			if text != "" && !strings.Contains(keys.Val(), "{fleet}") {
+			if text != "" && (!strings.Contains(keys.Val(), "{fleet}") || strings.HasSuffix(keys.Val(), ":signing")) {
 				all[keys.Val()] = text
 			}
 			mu.Unlock()

@@ -32,6 +32,7 @@ func Run(t *testing.T, factory Factory) {
 		"scale":       scaling,
 		"wake":        waking,
 		"watch":       watching,
+		"keys":        keeping,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
