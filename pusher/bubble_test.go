@@ -62,11 +62,14 @@ func (b *bubble) serve() {
 }
 
 // push runs a Manager.
-func (b *bubble) push(backend Backend) {
+func (b *bubble) push(backend Backend) { b.pushWith(backend, Options{}) }
+
+func (b *bubble) pushWith(backend Backend, o Options) {
 	var fetch, work context.Context
 	fetch, b.stopFetch = context.WithCancel(context.Background())
 	work, b.stopWork = context.WithCancel(context.Background())
-	manager := New(backend, Options{Transport: b.web, Logger: slog.New(slog.NewTextHandler(b.Output(), nil))})
+	o.Transport, o.Logger = b.web, slog.New(slog.NewTextHandler(b.Output(), nil))
+	manager := New(backend, o)
 	b.pushing.Go(func() {
 		if err := manager.Run(fetch, work); err != nil {
 			b.Errorf("Manager.Run: %v", err)
@@ -145,6 +148,7 @@ type hit struct {
 	message string // data
 	attempt int
 	request *http.Request
+	answer  http.Header // what the answer has
 }
 
 func (h hit) String() string { return fmt.Sprintf("%s to %s at %s", h.message, h.url, h.at) }
@@ -178,14 +182,14 @@ func (f *fakeWeb) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, err
 	}
-	h := hit{time.Since(f.started), r.URL.String(), string(e.Message.Data), e.Attempt, r}
+	h := hit{time.Since(f.started), r.URL.String(), string(e.Message.Data), e.Attempt, r, http.Header{}}
 	f.enter(h)
 	defer f.exit(h)
 	status, err := f.endpoint()(h)
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+	return &http.Response{StatusCode: status, Header: h.answer, Body: http.NoBody, Request: r}, nil
 }
 
 func (f *fakeWeb) answer(e endpoint) {

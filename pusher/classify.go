@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"syscall"
+	"time"
 )
 
 // reason says in a word why an attempt was refused.
@@ -36,9 +37,10 @@ func (r reason) released() bool { return r == brokenOff || r == noTime }
 
 // answer is what came of an exchange: a status, or an error.
 type answer struct {
-	status int
-	err    error
-	last   bool // nothing more of the exchange follows
+	status     int
+	retryAfter time.Duration // what the endpoint asked for, if it did
+	err        error
+	last       bool // nothing more of the exchange follows
 }
 
 // classify is the one place that decides what an answer means. Only a few

@@ -149,11 +149,13 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payl
 	}
 	defer resp.Body.Close()
 	// The body of a 101 is the bare connection, which no context ends.
+	a := answer{status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
 	if resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
-		x.answer(answer{status: resp.StatusCode, last: true})
+		a.last = true
+		x.answer(a)
 		return
 	}
-	x.answer(answer{status: resp.StatusCode})
+	x.answer(a)
 	late := time.AfterFunc(discardTime, func() { resp.Body.Close() })
 	defer late.Stop()
 	// What follows the status cannot change the outcome, nor can failing here.

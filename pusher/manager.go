@@ -36,6 +36,9 @@ type Options struct {
 	// Issuer signs the tokens of subscriptions that ask for them; without it
 	// their messages cannot be pushed.
 	Issuer *proof.Issuer
+	// MaxPushes bounds the pushes of this server that are out at once; 0 means
+	// DefaultMaxPushes.
+	MaxPushes int
 }
 
 // Manager runs a worker for each push subscription that this server owns.
@@ -46,6 +49,7 @@ type Manager struct {
 	issuer    *proof.Issuer
 	log       *slog.Logger
 	trouble   limiter
+	places    places
 
 	changed chan struct{}
 	mu      sync.Mutex
@@ -59,6 +63,7 @@ func New(backend Backend, o Options) *Manager {
 		userAgent: cmp.Or(o.UserAgent, "Postrider"),
 		changed:   make(chan struct{}, 1),
 	}
+	m.places.most = int64(cmp.Or(o.MaxPushes, DefaultMaxPushes))
 	if m.transport == nil {
 		m.transport = NewTransport(TransportOptions{})
 	}
@@ -147,8 +152,8 @@ func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub su
 	fetch, stop := context.WithCancel(fetch)
 	w := &worker{
 		backend: m.backend, transport: m.transport, userAgent: m.userAgent, issuer: m.issuer, log: m.log,
-		trouble: &m.trouble,
-		inbox:   newInbox(), store: newPauses(minStoreWait, maxStoreWait),
+		trouble: &m.trouble, places: &m.places,
+		inbox: newInbox(), store: newPauses(minStoreWait, maxStoreWait),
 	}
 	w.configure(sub)
 	all.Go(func() {

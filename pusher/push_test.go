@@ -116,9 +116,9 @@ func TestALeaseThatCameTooLateIsReleased(t *testing.T) {
 // is leased a good part of the window at a time.
 func TestRoom(t *testing.T) {
 	for _, c := range []struct {
-		size, out, bytesOut int
-		backlog             bool
-		want                int
+		size, most, out, bytesOut int
+		backlog                   bool
+		want                      int
 	}{
 		{size: 10, want: 10},
 		{size: 10, out: 9, want: 1},
@@ -127,13 +127,14 @@ func TestRoom(t *testing.T) {
 		{size: 10, out: 1, bytesOut: maxBytesOut, want: 0},
 		{size: 100, out: 76, backlog: true, want: 0},
 		{size: 100, out: 75, backlog: true, want: 25},
-		{size: 4, out: 3, backlog: true, want: 0},
-		{size: 4, out: 2, backlog: true, want: 2},
+		{size: 4, out: 3, backlog: true, want: 1},
 		{size: 4, out: 0, backlog: true, want: 4},
+		{size: 10, most: 3, out: 1, want: 2},
+		{size: 10, most: 1, backlog: true, want: 1},
 	} {
-		window := newSimpleWindow()
-		window.size = c.size
-		w := &worker{window: window, out: c.out, bytesOut: c.bytesOut, backlog: c.backlog}
+		flow := newFlow(subscriptions.PushLimits{MaxOutstanding: c.most})
+		flow.window.size = c.size
+		w := &worker{flow: flow, out: c.out, bytesOut: c.bytesOut, backlog: c.backlog}
 		if got := w.room(); got != c.want {
 			t.Errorf("%+v: room %d", c, got)
 		}

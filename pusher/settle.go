@@ -29,6 +29,8 @@ func (w *worker) collect() {
 	for _, e := range n.ends {
 		if e.over {
 			w.out--
+			w.places.giveBack(1)
+			w.crowded = false
 			w.bytesOut -= e.receipt.Size
 		}
 		if e.known {
@@ -44,12 +46,10 @@ func (w *worker) learn(p *push) {
 	if p.reason.released() {
 		return
 	}
-	atLeast := time.Duration(0)
 	if p.target.endpoint == w.target.endpoint {
-		atLeast = w.window.observe(p.began, p.reason == accepted)
+		p.atLeast = w.flow.observe(p)
 	}
 	if p.reason != accepted {
-		p.atLeast = atLeast
 		w.logRefusal(p)
 	}
 }

@@ -37,11 +37,12 @@ type worker struct {
 	issuer    *proof.Issuer
 	log       *slog.Logger
 	trouble   *limiter // of all workers: a store that is away is one event
+	places    *places
 	refusals  limiter
 
 	sub    subscriptions.Subscription
 	target *target
-	window window
+	flow   *flow
 	inbox  *inbox
 	waiter *subscriptions.Waiter
 	posts  sync.WaitGroup
@@ -56,6 +57,7 @@ type worker struct {
 	hungry        bool      // there may be something to lease
 	backlog       bool      // there is more than there was room for
 	leaving       bool      // nothing more is leased
+	crowded       bool      // the server had no place left; one of ours that ends makes another try
 	alarm         alarm
 
 	store      *pauses // for a store that is away
@@ -133,7 +135,7 @@ func (w *worker) next() time.Time {
 	return at
 }
 
-func (w *worker) leaseAfter() time.Time { return later(w.window.closedUntil(), w.storeUntil) }
+func (w *worker) leaseAfter() time.Time { return later(w.flow.closedUntil(), w.storeUntil) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -146,13 +148,14 @@ func later(a, b time.Time) time.Time {
 // store fails, what there is to be settled goes first.
 func (w *worker) mayLease() bool {
 	unsettled := len(w.pending) > 0 || w.settled != nil
-	return w.hungry && w.leased == nil && (w.storeUntil.IsZero() || !unsettled)
+	return w.hungry && !w.crowded && w.leased == nil && (w.storeUntil.IsZero() || !unsettled)
 }
 
 // leased is what a lease gave.
 type leased struct {
 	subscriptions.PushLease
-	err error
+	err    error
+	places int // that were taken for it
 }
 
 // lease asks for what there is room for.
@@ -168,17 +171,22 @@ func (w *worker) lease(fetch context.Context) {
 	if !w.join(fetch) {
 		return
 	}
+	if room = w.places.take(w.flow.allowed(room), w.out); room == 0 {
+		w.backlog, w.crowded = true, true
+		return
+	}
 	w.hungry = false // a wake-up that comes meanwhile asks again
 	reply, name := make(chan leased, 1), w.sub.Name
 	w.leased = reply
 	w.steps.Go(func() {
 		l, err := w.backend.LeasePush(fetch, name, room)
-		reply <- leased{l, err}
+		reply <- leased{l, err, room}
 	})
 }
 
 // take starts to push what a lease gave.
 func (w *worker) take(fetch, work context.Context, l leased) {
+	w.places.giveBack(l.places - len(l.Deliveries))
 	switch code := subscriptions.CodeOf(l.err); {
 	case l.err != nil && fetch.Err() != nil:
 		return
@@ -205,6 +213,7 @@ func (w *worker) take(fetch, work context.Context, l leased) {
 	for _, d := range l.Deliveries {
 		w.start(g, d)
 	}
+	w.flow.sent(len(l.Deliveries), w.out)
 }
 
 // join makes the worker wait for messages, before its first lease.
@@ -225,12 +234,11 @@ func (w *worker) join(ctx context.Context) bool {
 
 // room is how many messages may be leased now. While a backlog waits it is
 // leased a good part of the window at a time: a lease for each place that
-// becomes free would cost the store several times as much, and would take
-// redeliveries alone.
+// becomes free would cost the store several times as much.
 func (w *worker) room() int {
-	limit := w.window.limit()
+	limit := w.flow.limit()
 	free := limit - w.out
-	tooFew := w.backlog && w.out > 0 && free < max(limit/4, 2)
+	tooFew := w.backlog && w.out > 0 && free < limit/4
 	if free <= 0 || tooFew || w.bytesOut >= maxBytesOut {
 		return 0
 	}
@@ -246,8 +254,9 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 	w.sub = sub
 	if w.target == nil || w.target.endpoint != sub.Push.Endpoint {
 		w.target = newTarget(sub.Push.Endpoint, w.userAgent)
-		w.window = newSimpleWindow()
+		w.flow = newFlow(sub.PushLimits)
 	}
+	w.flow.configure(sub.PushLimits)
 	if !w.target.prover.Proves(sub) {
 		// A copy: pushes under way have the old one.
 		changed := *w.target

@@ -2,8 +2,10 @@ package server
 
 import (
 	"cmp"
+	"reflect"
 
 	"postrider/server/api"
+	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
@@ -21,17 +23,23 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 		}
 		s.WebhookSecrets = append(s.WebhookSecrets, secret)
 	}
+	if l := x.PushLimits; l != nil {
+		s.PushLimits = subscriptions.PushLimits{MaxOutstanding: int(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
+	}
 	return nil
 }
 
 // apiExtensions is nil for a subscription that has none of ours.
 func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
-	if len(s.WebhookSecrets) == 0 {
-		return nil
-	}
 	x := &api.SubscriptionExtensions{}
 	for _, secret := range s.WebhookSecrets {
 		x.WebhookSecrets = append(x.WebhookSecrets, api.WebhookSecret{Fingerprint: secret.Fingerprint()})
+	}
+	if l := s.PushLimits; l != (subscriptions.PushLimits{}) {
+		x.PushLimits = &api.PushLimits{MaxOutstanding: wire.Int32(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
+	}
+	if reflect.ValueOf(*x).IsZero() {
+		return nil
 	}
 	return x
 }

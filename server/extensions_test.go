@@ -56,6 +56,24 @@ func TestWebhookSecretsAreWriteOnly(t *testing.T) {
 	}
 }
 
+func TestPushLimits(t *testing.T) {
+	t.Parallel()
+	s := newREST(t).withSubscription(`{"postrider": {"pushLimits": {"maxOutstanding": 3, "maxPerSecond": 0.5}}}`)
+	has := func(got fields, want string) {
+		t.Helper()
+		if shown := encode(got["postrider"]); shown != want {
+			t.Errorf("shown is %s, want %s", shown, want)
+		}
+	}
+	patch := func(settings, mask string) fields {
+		return s.do("PATCH "+subPath, fmt.Sprintf(`{"subscription": {"postrider": %s}, "updateMask": "%s"}`, settings, mask)).ok()
+	}
+	has(s.do("GET "+subPath).ok(), `{"pushLimits":{"maxOutstanding":3,"maxPerSecond":0.5}}`)
+	has(patch(`{"pushLimits": {"maxPerSecond": 100000}}`, "postrider.push_limits"), `{"pushLimits":{"maxPerSecond":100000}}`)
+	has(patch(`{}`, "postrider.webhookSecrets"), `{"pushLimits":{"maxPerSecond":100000}}`)
+	has(patch(`{"pushLimits": {}}`, "postrider.pushLimits"), `null`)
+}
+
 func TestBadExtensions(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withSubscription("{}")
@@ -66,6 +84,11 @@ func TestBadExtensions(t *testing.T) {
 		webhookSecrets(`{"secret": "` + text + `"}`):                   {"postrider.webhookSecrets[0]", "whsec_"},
 		webhookSecrets(printEntry(oldSecret)):                          {"postrider.webhookSecrets[0]", "no secret", oldSecret.Fingerprint()},
 		webhookSecrets(secretEntry(oldSecret), `{}`):                   {"postrider.webhookSecrets[1]"},
+		`{"postrider": {"pushLimits": {"maxOutstanding": -1}}}`:        {"postrider.pushLimits.maxOutstanding", "1 to 100000"},
+		`{"postrider": {"pushLimits": {"maxOutstanding": 100001}}}`:    {"postrider.pushLimits.maxOutstanding"},
+		`{"postrider": {"pushLimits": {"maxPerSecond": 0.001}}}`:       {"postrider.pushLimits.maxPerSecond", "0.01 to 100000"},
+		`{"postrider": {"pushLimits": {"maxPerSecond": -5}}}`:          {"postrider.pushLimits.maxPerSecond"},
+		`{"postrider": {"pushLimits": {"maxPerSeconds": 5}}}`:          {"maxPerSeconds"},
 		webhookSecrets(secretEntry(oldSecret), secretEntry(oldSecret)): {"postrider.webhookSecrets[1]", "twice"},
 		webhookSecrets(fmt.Sprintf(`{"secret": "%s", "fingerprint": "%s"}`, string(oldSecret), newSecret.Fingerprint())): {
 			"postrider.webhookSecrets[0]", "fingerprint"},

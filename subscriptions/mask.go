@@ -65,6 +65,7 @@ var subscriptionFields = map[string]fieldKind{
 	"retryPolicy.maximumBackoff":               mutable,
 	"postrider":                                mutable,
 	"postrider.webhookSecrets":                 mutable,
+	"postrider.pushLimits":                     mutable,
 
 	"bigqueryConfig":     unbuilt,
 	"bigtableConfig":     unbuilt,

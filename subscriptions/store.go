@@ -280,7 +280,8 @@ type Missed struct {
 //	         counted; the message itself, if not the head -> parked
 type Leases interface {
 	// Lease never returns a dead message, and takes redeliveries for at most
-	// half of Max while there are new messages.
+	// half of Max while there are new messages. Half of an odd Max is rounded up
+	// when Jitter is below 0.5, else down.
 	Lease(context.Context, LeaseRequest) (LeaseResult, error)
 	Acknowledge(ctx context.Context, ref Ref, receipts []Receipt) error
 	// Confirm is an ack whose effect is told; only a current lease can be acked.

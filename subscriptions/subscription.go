@@ -50,6 +50,8 @@ type Subscription struct {
 	// belong to the subscription rather than to Push, so that another endpoint or
 	// a while of being pulled loses none.
 	WebhookSecrets []WebhookSecret
+	// PushLimits bound the pushes further than flow control does.
+	PushLimits PushLimits
 	// Retention is how long a message is kept that is not acked, and with
 	// RetainAcked one that is, too.
 	Retention   time.Duration

@@ -49,6 +49,10 @@ func (s Subscription) withExtensions(change Subscription, fields map[string]bool
 	if masked("webhookSecrets") {
 		s.WebhookSecrets, err = resolveWebhookSecrets(change.WebhookSecrets, s.WebhookSecrets)
 	}
+	if masked("pushLimits") {
+		s.PushLimits = change.PushLimits
+		err = firstError(err, s.PushLimits.check())
+	}
 	return s, err
 }
 

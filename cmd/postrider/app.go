@@ -81,7 +81,7 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	if err := a.openIssuer(ctx); err != nil {
 		return nil, err
 	}
-	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer})
+	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
 	a.http = a.newHTTPServer()
 	return a, nil

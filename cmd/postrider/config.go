@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"postrider/pusher"
 	"postrider/server"
 	"postrider/storage/private"
 	"postrider/storage/redisstream"
@@ -29,6 +30,7 @@ type Config struct {
 	LogLevel             slog.Level
 	LogFormat            string
 	DrainTimeout         time.Duration
+	MaxPushes            int
 }
 
 // The values of LogFormat.
@@ -70,6 +72,8 @@ func serverFlags(c *Config) *pflag.FlagSet {
 	c.DrainTimeout = 30 * time.Second
 	f.Var((*duration)(&c.DrainTimeout), "drain-timeout",
 		"`TIME` for requests and pushes under way to finish when the server is stopped, such as 30s or 2m")
+	f.IntVar(&c.MaxPushes, "max-pushes", pusher.DefaultMaxPushes,
+		"`NUMBER` of pushes that may be with endpoints at once, of all subscriptions that this server pushes")
 	f.SortFlags = false
 	return f
 }
@@ -90,6 +94,9 @@ func (c Config) validate(given func(name string) bool) error {
 	}
 	if err := c.validateIssuer(given); err != nil {
 		wrong = append(wrong, err)
+	}
+	if c.MaxPushes < 1 {
+		wrong = append(wrong, usagef("--max-pushes: %d is not a number from 1", c.MaxPushes))
 	}
 	if c.DrainTimeout < 0 {
 		wrong = append(wrong, usagef("--drain-timeout: %v is negative", c.DrainTimeout))

@@ -308,6 +308,16 @@ type PushConfig struct {
 	PushEndpoint string `json:"pushEndpoint,omitempty"`
 }
 
+// PushLimits What the push endpoint may get at most, whatever flow control would let go.
+type PushLimits struct {
+	// MaxOutstanding How many pushes may be with the endpoint at once, 1 to 100,000. Absent, flow control alone decides.
+	MaxOutstanding wire.Int32 `json:"maxOutstanding,omitempty"`
+
+	// MaxPerSecond How many pushes may begin in a second on average, 0.01 to 100,000. A tenth of a second's worth, at least one,
+	// may begin at once. Absent, there is no limit.
+	MaxPerSecond float64 `json:"maxPerSecond,omitempty"`
+}
+
 // ReceivedMessage A message as handed out by a pull.
 type ReceivedMessage struct {
 	// AckID Names this delivery in `:acknowledge` and `:modifyAckDeadline`.
@@ -437,6 +447,9 @@ type SubscriptionState string
 // SubscriptionExtensions What Postrider adds to a subscription. Each property can be changed by its own path in an update mask, such as
 // `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
 type SubscriptionExtensions struct {
+	// PushLimits What the push endpoint may get at most, whatever flow control would let go.
+	PushLimits *PushLimits `json:"pushLimits,omitempty"`
+
 	// WebhookSecrets Signs each push as Standard Webhooks do, once with each of these secrets, of which there may be 5: headers
 	// `webhook-id` (the message's id), `webhook-timestamp` and `webhook-signature` (`v1`, HMAC-SHA256). To rotate,
 	// put the new secret first and keep the old one until the receiver knows the new one.

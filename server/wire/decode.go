@@ -243,6 +243,24 @@ func intDecoder(bits int, expect string) func(*decoder, reflect.Value) error {
 	}
 }
 
+// decodeDouble reads a finite number, which may also be given as a string.
+func decodeDouble(d *decoder, v reflect.Value) error {
+	kind := d.PeekKind()
+	if kind != jsontext.KindNumber {
+		kind = jsontext.KindString
+	}
+	raw, err := d.read(kind, expectDouble)
+	if err != nil {
+		return err
+	}
+	n, ok := parseDouble(raw)
+	if !ok {
+		return &Error{Problem: expectDouble}
+	}
+	v.SetFloat(n)
+	return nil
+}
+
 func textDecoder(expect string) func(*decoder, reflect.Value) error {
 	return func(d *decoder, v reflect.Value) error {
 		text, err := d.text(expect)

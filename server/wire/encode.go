@@ -105,6 +105,10 @@ func encodeInt64(b []byte, v reflect.Value) ([]byte, error) {
 	return append(strconv.AppendInt(append(b, '"'), v.Int(), 10), '"'), nil
 }
 
+func encodeDouble(b []byte, v reflect.Value) ([]byte, error) {
+	return strconv.AppendFloat(b, v.Float(), 'g', -1, 64), nil
+}
+
 // encodeText writes the texts of this package, which need no escapes.
 func encodeText(b []byte, v reflect.Value) ([]byte, error) {
 	b, err := v.Addr().Interface().(encoding.TextAppender).AppendText(append(b, '"'))

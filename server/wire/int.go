@@ -29,8 +29,9 @@ func (i *Int64) UnmarshalJSON(b []byte) error {
 }
 
 const (
-	expectInt32 = "expected a 32-bit integer"
-	expectInt64 = "expected a 64-bit integer"
+	expectInt32  = "expected a 32-bit integer"
+	expectInt64  = "expected a 64-bit integer"
+	expectDouble = "expected a number"
 
 	// No 64-bit integer has more digits; beyond it an exponent is not worth expanding.
 	maxDigits = 20
@@ -49,6 +50,21 @@ func parseInt(raw []byte, bits int) (int64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(digits), 10, bits)
+	return n, err == nil
+}
+
+// parseDouble reads a JSON number, or a string that holds one. Protobuf's NaN and infinities are no setting of anything.
+func parseDouble(raw []byte) (float64, bool) {
+	if len(raw) > 1 && raw[0] == '"' {
+		var err error
+		if raw, err = unquote(nil, raw); err != nil {
+			return 0, false
+		}
+	}
+	if _, _, _, ok := splitNumber(bytes.TrimPrefix(raw, []byte{'-'})); !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
 	return n, err == nil
 }
 

@@ -112,3 +112,27 @@ func FuzzDuration(f *testing.F) {
 		}
 	})
 }
+
+func TestDouble(t *testing.T) {
+	t.Parallel()
+	type limits struct {
+		Rate float64 `json:"rate,omitempty"`
+	}
+	for text, want := range map[string]float64{`0.5`: 0.5, `"2.50"`: 2.5, `-1e3`: -1000, `100000`: 100000, `0`: 0} {
+		var got limits
+		if err := wire.Unmarshal([]byte(`{"rate": `+text+`}`), &got); err != nil || got.Rate != want {
+			t.Errorf("%s: %v, %v", text, got.Rate, err)
+		}
+		again := limits{-1}
+		b, err := wire.Marshal(got)
+		if err != nil || wire.Unmarshal(b, &again) != nil || want != 0 && again != got {
+			t.Errorf("%s: written as %s, %v", text, b, err)
+		}
+	}
+	for _, text := range []string{`"NaN"`, `"Infinity"`, `1e999`, `"0x10"`, `""`, `true`, `"1_000"`, `[1]`} {
+		var got limits
+		if err := wire.Unmarshal([]byte(`{"rate": `+text+`}`), &got); err == nil {
+			t.Errorf("%s: %v", text, got.Rate)
+		}
+	}
+}

@@ -146,6 +146,8 @@ func (b builder) codec(t reflect.Type, enum string) (codec, error) {
 		return codec{decodeBool, encodeBool}, nil
 	case reflect.Int:
 		return codec{intDecoder(64, expectInt64), encodeInt}, nil
+	case reflect.Float64:
+		return codec{decodeDouble, encodeDouble}, nil
 	case reflect.Pointer:
 		return b.pointer(t)
 	case reflect.Slice:

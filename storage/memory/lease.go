@@ -19,8 +19,15 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		limit := min(max(r.Max, 1), stepMax)
 		st.skipOld(s.now, r.Rules)
 		st.refill(r.Rules)
-		a.redeliver(limit, r.Rules)
+		quota := limit
+		if st.undelivered() > 0 {
+			quota = half(limit, r.Jitter)
+		}
+		a.redeliver(quota, r.Rules)
 		a.deliver(limit, r.Rules)
+		if len(a.deliveries) == 0 && quota == 0 { // nothing new could be leased
+			a.redeliver(limit, r.Rules)
+		}
 
 		result.Deliveries = a.deliveries
 		room := len(st.messages) < r.Rules.Outstanding
@@ -105,15 +112,20 @@ func (st *state) delivery(m *outstanding, e entry) subscriptions.Delivery {
 	}
 }
 
-// redeliver leases what waited, the longest due first, and at most half of the answer while there are new messages, which
-// a heap of failing messages must not hold up.
+// half is what redeliveries may take of an answer while there are new messages, which a heap of failing messages must not
+// hold up. The odd one of two halves falls to either, so that of a lease of one, too, both have their turn.
+func half(limit int, jitter float64) int {
+	if jitter < 0.5 {
+		limit++
+	}
+	return limit / 2
+}
+
+// redeliver leases what waited, the longest due first.
 func (a *answer) redeliver(limit int, r subscriptions.Rules) {
 	st := a.state
-	if st.undelivered() > 0 {
-		limit = (limit + 1) / 2
-	}
 	for _, m := range st.waits.upTo(a.now, stepMax) {
-		if len(a.deliveries) == limit {
+		if len(a.deliveries) >= limit {
 			break
 		}
 		if m.exhausted(r) { // the number of attempts was lowered while it waited

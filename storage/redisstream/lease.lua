@@ -248,8 +248,11 @@ end
 local shrunk = skip_old(last.n)
 local refilled = refill(largest)
 shrunk = refilled or shrunk
+local quota = most
+if state.n < last.n then -- an odd one of two halves falls to either, so that of a lease of one, too, both have their turn
+  quota = math.floor((most + (jitter < 0.5 and 1 or 0)) / 2)
+end
 if is_due or refilled then
-  local quota = state.n < last.n and math.ceil(most / 2) or most
   shrunk = again(quota) or shrunk
   table.sort(taken, function(a, b) return a[1] < b[1] end)
   after, lease_after = next_due()
@@ -263,6 +266,10 @@ if want > 0 and state.n < last.n and looked < BYTES_MAX then
   if leased > 0 then
     after, lease_after = math.min(after or until_, until_), math.min(lease_after or until_, until_)
   end
+end
+if #taken == 0 and quota == 0 and (is_due or refilled) then -- nothing new could be leased
+  shrunk = again(most) or shrunk
+  after, lease_after = next_due()
 end
 local news = state.n < last.n or any_hungry()
 local held_back = room <= 0 and news and bound or 0

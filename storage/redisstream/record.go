@@ -37,7 +37,13 @@ type subscriptionRecord struct {
 	Labels         map[string]string   `json:"labels,omitempty"`
 	Phase          subscriptions.Phase `json:"phase,omitempty"`
 	// Texts, since the domain's type marshals as what may be shown of it.
-	WebhookSecrets []string `json:"webhookSecrets,omitempty"`
+	WebhookSecrets []string         `json:"webhookSecrets,omitempty"`
+	PushLimits     *pushLimitRecord `json:"pushLimits,omitempty"`
+}
+
+type pushLimitRecord struct {
+	MaxOutstanding int     `json:"maxOutstanding,omitempty"`
+	MaxPerSecond   float64 `json:"maxPerSecond,omitempty"`
 }
 
 type nameRecord struct {
@@ -123,6 +129,10 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	for _, secret := range s.WebhookSecrets {
 		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
 	}
+	if s.PushLimits != (subscriptions.PushLimits{}) {
+		limits := pushLimitRecord(s.PushLimits)
+		r.PushLimits = &limits
+	}
 	if s.Push != nil {
 		r.Push = &pushRecord{s.Push.Endpoint, s.Push.Wrapper, s.Push.WriteMetadata, (*tokenRecord)(s.Push.Token)}
 	}
@@ -148,6 +158,9 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 	}
 	for _, secret := range r.WebhookSecrets {
 		s.WebhookSecrets = append(s.WebhookSecrets, subscriptions.WebhookSecret(secret))
+	}
+	if r.PushLimits != nil {
+		s.PushLimits = subscriptions.PushLimits(*r.PushLimits)
 	}
 	if r.Push != nil {
 		s.Push = &subscriptions.PushConfig{

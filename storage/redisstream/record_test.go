@@ -81,6 +81,8 @@ func fill(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int8, reflect.Int64:
 		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(0.1)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())

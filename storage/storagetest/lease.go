@@ -21,6 +21,7 @@ var leasing = []check{
 	{"redeliveries take half while there are new messages", leaseHalf},
 	{"half is rounded up", leaseHalfOdd},
 	{"no half without new messages", leaseNoHalf},
+	{"of a lease of one both kinds have their turn", leaseHalfOfOne},
 	{"More and NextDue", leaseMore},
 	{"More when the bound hides new messages", leaseMoreBound},
 	{"two subscriptions", leaseTwo},
@@ -250,4 +251,20 @@ func leaseRetentionWaiting(r *rig) {
 	same(r, "stats", s.stats(), subscriptions.Stats{
 		Outstanding: 1, Bytes: 1, OldestAge: time.Hour - time.Second, Nacked: 2, Dropped: 1,
 	})
+}
+
+func leaseHalfOfOne(r *rig) {
+	s := nacked(r, 2, 1)
+	req := s.request(1)
+	req.Jitter = 0.5
+	same(r, "leased", data(s.leaseWith(req).Deliveries), []string{"new0"})
+	same(r, "leased", data(s.leaseWith(req).Deliveries), []string{"old0"}) // there is nothing new
+	s.topic().publish("new1")
+	req.Jitter = 0.49
+	same(r, "leased", data(s.leaseWith(req).Deliveries), []string{"old1"})
+	s = nacked(r, 1, 1)
+	s.rules.Outstanding = 1
+	req = s.request(1)
+	req.Jitter = 0.5
+	same(r, "leased at the bound", data(s.leaseWith(req).Deliveries), []string{"old0"})
 }

@@ -24,6 +24,8 @@ func fill(v reflect.Value) {
 		if v.Type() == reflect.TypeFor[time.Duration]() {
 			v.SetInt(int64(90*time.Second + 250*time.Millisecond))
 		}
+	case reflect.Float64:
+		v.SetFloat(0.1)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// pushers is how many POSTs the bare loop has under way, as many as a push worker may.
+	// pushers is how many POSTs the bare loop has under way: more make it no faster.
 	pushers = 100
 	// pushedAtMost is more than is pushed in a second.
 	pushedAtMost = 30_000
