@@ -2,6 +2,7 @@ package pusher
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"postrider/pusher/guard"
 )
 
 // reason says in a word why an attempt was refused.
@@ -27,6 +30,7 @@ const (
 	hugeHeaders reason = "headers too large" // beyond maxHeaderBytes
 	badExchange reason = "protocol"          // the answer is not HTTP
 	badTarget   reason = "endpoint"          // the endpoint's URL is unusable
+	blocked     reason = "blocked"           // nothing may be sent there; see package guard
 	unproved    reason = "proof"             // what shows that it is us could not be made
 	brokenOff   reason = "stopped"           // by ourselves, as the server stops
 	noTime      reason = "lease used up"     // it came so late that nothing was sent
@@ -66,6 +70,8 @@ func classifyError(err error) reason {
 	switch {
 	case is[*exchangeError](err):
 		return as[*exchangeError](err).reason
+	case is[*guard.Blocked](err):
+		return blocked
 	case is[*net.DNSError](err):
 		return unresolved
 	case errors.Is(err, context.Canceled):
@@ -73,7 +79,7 @@ func classifyError(err error) reason {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.Is(err, syscall.ETIMEDOUT), is[net.Error](err) && as[net.Error](err).Timeout():
 		return timedOut
-	case isAlert(err):
+	case isAlert(err), is[*tls.CertificateVerificationError](err), is[tls.RecordHeaderError](err): // through a proxy
 		return tlsFailed
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return refused

@@ -2,6 +2,7 @@ package pusher
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"postrider/pusher/guard"
 )
 
 // Case 15 of the field: every status has its documented outcome.
@@ -39,6 +42,9 @@ func TestClassifyErrors(t *testing.T) {
 	}{
 		"no such host":        {dial(&net.DNSError{Err: "no such host", IsNotFound: true}), unresolved},
 		"lookup timed out":    {dial(&net.DNSError{Err: "i/o timeout", IsTimeout: true}), unresolved},
+		"blocked":             {dial(&guard.Blocked{}), blocked},
+		"a bad certificate":   {&tls.CertificateVerificationError{Err: errors.New("any")}, tlsFailed},
+		"not TLS":             {tls.RecordHeaderError{Msg: "any"}, tlsFailed},
 		"refused":             {dial(syscall.ECONNREFUSED), refused},
 		"dial timed out":      {dial(syscall.ETIMEDOUT), timedOut},
 		"no route":            {dial(syscall.EHOSTUNREACH), unreachable},

@@ -26,6 +26,9 @@ const (
 	discardTime = time.Second
 )
 
+// errInterim is the end of the patience with answers of 1xx.
+var errInterim = errors.New("the endpoint sent too many answers of 1xx before its last one")
+
 // idempotencyKey is the header that lets net/http repeat a POST.
 const idempotencyKey = "X-Idempotency-Key"
 
@@ -159,7 +162,7 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payl
 	late := time.AfterFunc(discardTime, func() { resp.Body.Close() })
 	defer late.Stop()
 	// What follows the status cannot change the outcome, nor can failing here.
-	_, _ = io.CopyN(io.Discard, resp.Body, maxDiscard)
+	x.discard(resp.Body)
 }
 
 // exchange watches one POST.
@@ -169,6 +172,7 @@ type exchange struct {
 	conn     *meteredConn
 	kept     bool  // conn had been used before
 	received int64 // on conn before this exchange
+	interim  int   // bytes of answers before the last
 }
 
 func (x *exchange) trace(ctx context.Context) context.Context {
@@ -180,13 +184,39 @@ func (x *exchange) trace(ctx context.Context) context.Context {
 			}
 		},
 		// Called from the connection's own goroutine.
-		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
 			if code == http.StatusProcessing {
 				x.answer(answer{status: code})
+			}
+			// net/http bounds each of these, and leaves their number to us.
+			if x.interim += interimBytes(header); x.interim > maxHeaderBytes {
+				return &exchangeError{reason: hugeHeaders, err: errInterim}
 			}
 			return nil
 		},
 	})
+}
+
+// discard reads a body up to the bound, by which what is around it counts as well:
+// chunks may hold a byte each.
+func (x *exchange) discard(body io.Reader) {
+	const step = 1 << 10
+	for n := int64(0); n < maxDiscard; n += step {
+		if _, err := io.CopyN(io.Discard, body, step); err != nil || x.conn != nil && x.conn.received.Load()-x.received > maxDiscard {
+			return
+		}
+	}
+}
+
+// interimBytes is about what an answer of 1xx takes.
+func interimBytes(header textproto.MIMEHeader) int {
+	n := len("HTTP/1.1 103 Early Hints\r\n\r\n")
+	for name, values := range header {
+		for _, value := range values {
+			n += len(name) + len(value) + len(": \r\n")
+		}
+	}
+	return n
 }
 
 // answer reports the first answer; a second waits until that is done, so that an

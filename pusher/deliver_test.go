@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -306,21 +305,5 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 	if n := opened.Load(); n > 2 {
 		t.Errorf("%d connections for 50 pushes one after the other", n)
-	}
-}
-
-// Every connection goes through the one place where addresses can be checked.
-func TestEveryConnectionIsDialledInOnePlace(t *testing.T) {
-	blocked := errors.New("blocked")
-	transport := NewTransport(TransportOptions{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, blocked },
-	})
-	for _, endpoint := range []string{"http://127.0.0.1/", "https://127.0.0.1/"} {
-		if a := post(t, transport, endpoint, 5*time.Second); !errors.Is(a.err, blocked) {
-			t.Errorf("%s: %v, want it blocked", endpoint, a.err)
-		}
-	}
-	if transport.Proxy != nil {
-		t.Error("the transport may take a proxy from the environment")
 	}
 }

@@ -3,10 +3,14 @@ package pusher
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
+
+	"postrider/pusher/guard"
 )
 
 const (
@@ -31,9 +35,8 @@ type TransportOptions struct {
 	// TLS is what connections to https endpoints start from; nil trusts the
 	// roots of the system.
 	TLS *tls.Config
-	// DialContext opens every connection there is: the place to check the
-	// address that is really dialled. nil dials anywhere.
-	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	// Guard judges and opens every connection there is; nil goes anywhere.
+	Guard *guard.Guard
 }
 
 // NewTransport makes the transport that every POST goes through. It keeps
@@ -41,9 +44,11 @@ type TransportOptions struct {
 // alone: a push has a connection to itself, so that one that stalls holds up no
 // other.
 func NewTransport(o TransportOptions) *http.Transport {
-	d := dialer{dial: o.DialContext, tls: o.TLS.Clone()}
-	if d.dial == nil {
-		d.dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	anywhere := &net.Dialer{Timeout: dialTimeout}
+	d := dialer{dial: anywhere.DialContext, dialPlain: anywhere.DialContext, tls: o.TLS.Clone()}
+	var proxy func(*http.Request) (*url.URL, error)
+	if o.Guard != nil {
+		d.dial, d.dialPlain, proxy = o.Guard.DialContext, o.Guard.DialPlainContext, o.Guard.Proxy
 	}
 	if d.tls == nil {
 		d.tls = &tls.Config{}
@@ -52,6 +57,8 @@ func NewTransport(o TransportOptions) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
+		Proxy:                  proxy,
+		OnProxyConnectResponse: proxyAnswer,
 		DialContext:            d.plain,
 		DialTLSContext:         d.secure,
 		TLSClientConfig:        d.tls,
@@ -66,14 +73,23 @@ func NewTransport(o TransportOptions) *http.Transport {
 	}
 }
 
+// proxyAnswer fails when a proxy does not connect to where it should; net/http's
+// error has no type.
+func proxyAnswer(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+	if answer.StatusCode != http.StatusOK {
+		return &exchangeError{reason: unreachable, err: fmt.Errorf("the proxy answered %q", answer.Status)}
+	}
+	return nil
+}
+
 // dialer makes connections that say why they failed.
 type dialer struct {
-	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	tls  *tls.Config
+	dial, dialPlain func(ctx context.Context, network, address string) (net.Conn, error)
+	tls             *tls.Config
 }
 
 func (d dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := d.dial(ctx, network, address)
+	conn, err := d.dialPlain(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	if err := firstError(err, sub.complete(), s.deadLetterTopicExists(ctx, sub)); err != nil {
 		return Subscription{}, err
 	}
+	if err := s.checkEndpoint(ctx, sub); err != nil {
+		return Subscription{}, err
+	}
 	sub.UID, sub.TopicUID, sub.Phase, sub.Revision = newUID(), topic.UID, Creating, 1
 	sub.TopicRetention = topic.Retention
 	for {
@@ -176,7 +179,11 @@ func (s *Service) UpdateSubscription(ctx context.Context, change Subscription, m
 		if err != nil {
 			return sub, err
 		}
-		return sub, firstError(sub.complete(), s.deadLetterTopicExists(ctx, sub))
+		err = firstError(sub.complete(), s.deadLetterTopicExists(ctx, sub))
+		if err == nil && setsEndpoint(mask) {
+			err = s.checkEndpoint(ctx, sub)
+		}
+		return sub, err
 	})
 }
 
@@ -185,7 +192,10 @@ func (s *Service) UpdateSubscription(ctx context.Context, change Subscription, m
 func (s *Service) ModifyPushConfig(ctx context.Context, name SubscriptionName, push *PushConfig, attributes map[string]string) error {
 	_, err := s.changeSubscription(ctx, name, func(sub Subscription) (Subscription, error) {
 		sub.setPush(push, attributes)
-		return sub, sub.validatePush()
+		if err := sub.validatePush(); err != nil {
+			return sub, err
+		}
+		return sub, s.checkEndpoint(ctx, sub)
 	})
 	return err
 }

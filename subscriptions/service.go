@@ -16,7 +16,9 @@ type Options struct {
 	// Outstanding bounds the outstanding messages of one subscription;
 	// 0 means DefaultOutstanding.
 	Outstanding int
-	Logger      *slog.Logger
+	// Endpoints says where pushes may go; nil is anywhere.
+	Endpoints Endpoints
+	Logger    *slog.Logger
 }
 
 // Service is the domain's front: it validates, then asks the store. All its
@@ -26,6 +28,7 @@ type Service struct {
 	store       Store
 	server      string
 	outstanding int
+	endpoints   Endpoints
 	log         *slog.Logger
 
 	hub       *hub
@@ -50,7 +53,7 @@ func NewService(store Store, o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: store, server: o.Server, outstanding: o.Outstanding, log: o.Logger,
+		store: store, server: o.Server, outstanding: o.Outstanding, endpoints: o.Endpoints, log: o.Logger,
 		hub:       newHub(store),
 		windows:   newWindows(),
 		directory: newDirectory(store),

@@ -18,6 +18,7 @@ import (
 	"postrider"
 	"postrider/cmd/postrider/port"
 	"postrider/pusher"
+	"postrider/pusher/guard"
 	"postrider/pusher/proof"
 	"postrider/server"
 	"postrider/server/grpcapi"
@@ -29,6 +30,7 @@ type app struct {
 	config  Config
 	log     *slog.Logger
 	store   store
+	guard   *guard.Guard // judges where pushes go
 	service *subscriptions.Service
 	pusher  *pusher.Manager
 	keys    *proof.Keys
@@ -38,6 +40,7 @@ type app struct {
 	grpc    *grpcapi.Server
 
 	certificate *port.Certificate // nil without TLS
+	loopback    bool              // listens on this machine's loopback alone
 
 	draining atomic.Bool
 	teardown []teardown // run in reverse order
@@ -67,6 +70,12 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 			return nil, usagef("--tls-cert and --tls-key: %w", err)
 		}
 	}
+	a.loopback = address.IP.IsLoopback()
+	pushes, err := config.pushTransport(a.loopback)
+	if err != nil {
+		return nil, err
+	}
+	a.guard = pushes.Guard
 	listener, err := net.ListenTCP("tcp", address)
 	if err != nil {
 		return nil, err // net says "listen tcp 127.0.0.1:8085: …"
@@ -77,11 +86,14 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 		return nil, err
 	}
 	a.onClose("store", a.store.close)
-	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log})
+	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log, Endpoints: a.guard})
 	if err := a.openIssuer(ctx); err != nil {
 		return nil, err
 	}
-	a.pusher = pusher.New(a.service, pusher.Options{Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes})
+	a.pusher = pusher.New(a.service, pusher.Options{
+		Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes,
+		Transport: pusher.NewTransport(pushes),
+	})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
 	a.http = a.newHTTPServer()
 	return a, nil
@@ -132,8 +144,9 @@ func (a *app) tlsConfig() *tls.Config {
 	return a.certificate.Config()
 }
 
-// announce says in one line what has been started.
+// announce says where pushes may go, and in a last line what has been started.
 func (a *app) announce(ctx context.Context) {
+	a.log.Info(a.config.pushText(a.loopback))
 	line := fmt.Sprintf("listening on %s; messages are kept in %s; push tokens are issued by %s", a.URL(), a.store.place, a.issuer.URL())
 	_, warnings := a.ready(ctx)
 	if len(warnings) == 0 {

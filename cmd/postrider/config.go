@@ -31,6 +31,9 @@ type Config struct {
 	LogFormat            string
 	DrainTimeout         time.Duration
 	MaxPushes            int
+	PushAllow            []string
+	PushCAFile           string
+	PushProxy            string // may hold a password
 }
 
 // The values of LogFormat.
@@ -74,6 +77,13 @@ func serverFlags(c *Config) *pflag.FlagSet {
 		"`TIME` for requests and pushes under way to finish when the server is stopped, such as 30s or 2m")
 	f.IntVar(&c.MaxPushes, "max-pushes", pusher.DefaultMaxPushes,
 		"`NUMBER` of pushes that may be with endpoints at once, of all subscriptions that this server pushes")
+	f.StringSliceVar(&c.PushAllow, "push-allow", nil,
+		"`TARGETS` that pushes may go to beside public https endpoints, over http too, separated by commas: "+
+			"networks such as 10.1.0.0/16, addresses, host names, *.NAME for all names below NAME")
+	f.StringVar(&c.PushCAFile, "push-ca-file", "",
+		"PEM `FILE` of certificate authorities that push endpoints may have certificates of, beside those that the system trusts")
+	f.StringVar(&c.PushProxy, "push-proxy", "",
+		"`URL` of the proxy that pushes go through, http or https; the environment's is not used")
 	f.SortFlags = false
 	return f
 }
@@ -110,6 +120,7 @@ func (c Config) validate(given func(name string) bool) error {
 			wrong = append(wrong, usagef("--redis-url: %w", err))
 		}
 	}
+	wrong = append(wrong, c.validatePushes(given)...)
 	return errors.Join(append(wrong, c.validateDataDir(given)...)...)
 }
 

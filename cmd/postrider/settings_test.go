@@ -91,6 +91,12 @@ func TestSettingsAreAccepted(t *testing.T) {
 			environ: []string{"POSTRIDER_REDIS_URL=unix:///run/redis.sock"},
 			right:   func(c Config) bool { return c.RedisURL == "unix:///run/redis.sock" },
 		},
+		"where pushes may go": {
+			file: "push-allow: [10.1.0.0/16, '*.svc.cluster.local']\npush-ca-file: ca.pem\n", environ: []string{"POSTRIDER_PUSH_PROXY=https://u:p@proxy:3128/"},
+			right: func(c Config) bool {
+				return len(c.PushAllow) == 2 && c.PushCAFile == "ca.pem" && c.PushProxy == "https://u:p@proxy:3128/"
+			},
+		},
 		"variables of client commands": {
 			environ: []string{"POSTRIDER_SERVER=http://x", "POSTRIDER_PROJECT=p"}, right: func(Config) bool { return true },
 		},
@@ -153,6 +159,11 @@ func TestSettingsAreRefused(t *testing.T) {
 		"a size as a flag":           {args: []string{"--data-dir=d", "--max-memory=1.5gb"}, says: []string{"max-memory", "512mb or 4gb"}},
 		"a size beyond counting":     {args: []string{"--data-dir=d", "--max-memory=9999999tb"}, says: []string{"512mb or 4gb"}},
 		"too little memory":          {args: []string{"--data-dir=d", "--max-memory=100kb"}, says: []string{"--max-memory", "8mb"}},
+		"no target of pushes":        {args: []string{"--push-allow=10.1.2.3/16"}, says: []string{"--push-allow", "10.1.0.0/16"}},
+		"a URL as one":               {environ: []string{"POSTRIDER_PUSH_ALLOW=a.example,http://b.example"}, says: []string{"--push-allow", "http://b.example"}},
+		"no proxy":                   {file: "push-proxy: socks5://h:1\n", says: []string{"--push-proxy", "http://"}},
+		"an empty proxy":             {args: []string{"--push-proxy="}, says: []string{"--push-proxy", "empty"}},
+		"no file of authorities":     {args: []string{"--push-ca-file="}, says: []string{"--push-ca-file", "empty"}},
 		"no Redis URL":               {args: []string{"--redis-url=localhost"}, says: []string{"--redis-url", "redis://"}},
 	} {
 		_, err := load(t, test.file, test.environ, test.args...)
@@ -179,6 +190,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		for _, way := range []struct{ file, variable, arg string }{
 			{arg: "--redis-url=" + url}, {variable: "POSTRIDER_REDIS_URL=" + url}, {file: "redis-url: '" + url + "'\n"},
 			{variable: "POSTRIDER_LOG_LEVEL=" + url},
+			{variable: "POSTRIDER_PUSH_PROXY=x" + url},
 		} {
 			var args []string
 			if way.arg != "" {

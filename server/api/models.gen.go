@@ -304,7 +304,9 @@ type PushConfig struct {
 	// `noWrapper`.
 	PubsubWrapper *PubsubWrapper `json:"pubsubWrapper,omitempty" oneof:"wrapper"`
 
-	// PushEndpoint The http or https URL, without a fragment, that messages are POSTed to.
+	// PushEndpoint The http or https URL, without a fragment, that messages are POSTed to. The server's settings say where
+	// that may be: by default public https endpoints, and loopback where the server listens there alone. Others
+	// are refused with INVALID_ARGUMENT.
 	PushEndpoint string `json:"pushEndpoint,omitempty"`
 }
 
