@@ -109,7 +109,7 @@ func TestHead(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withTopic()
 	for request, status := range map[string]int{
-		"HEAD /healthz": 200, "HEAD p/topics/orders": 200, "HEAD p/topics/missing": 404, "HEAD p/topics/orders:publish": 400, "HEAD /nowhere": 404,
+		"HEAD /healthz": 200, "HEAD p/topics/orders": 200, "HEAD p/topics/missing": 404, "HEAD p/topics/orders:publish": 405, "HEAD /nowhere": 404,
 	} {
 		if got := s.do(request).status; got != status {
 			t.Errorf("%s: %d, want %d", request, got, status)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,23 +83,48 @@ func (h *handler) boundBody(next http.Handler) http.Handler {
 	})
 }
 
+// properVerb refuses a verb with a method that it does not take. A colon is in no id, so GET topics/t:publish is no topic of an
+// odd name, as the routes have it. POST has no routes of resources alone.
+func properVerb(routes chi.Routes, refuse http.Handler) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			path := r.URL.EscapedPath()
+			if r.Method != http.MethodPost && hasVerb(path) {
+				if takes := methodsOf(routes, path); len(takes) > 0 && !slices.Contains(takes, r.Method) {
+					refuse.ServeHTTP(w, r)
+					return
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// hasVerb tells whether a path or pattern ends with one.
+func hasVerb(path string) bool {
+	return strings.Contains(path[strings.LastIndexByte(path, '/')+1:], ":")
+}
+
 // methods are all that routes use. HEAD is where GET is, by chi's GetHead.
 var methods = []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+
+// methodsOf are the methods that a path takes. One with a verb takes those of the verb.
+func methodsOf(routes chi.Routes, path string) []string {
+	var all []string
+	for _, method := range methods {
+		if pattern := routes.Find(chi.NewRouteContext(), method, path); pattern != "" && hasVerb(pattern) == hasVerb(path) {
+			all = append(all, method)
+		}
+	}
+	return all
+}
 
 // methodNotAllowed answers where a path is known but not with this method. chi keeps what it found to itself, so the routes
 // are asked again.
 func (h *handler) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.EscapedPath()
-		var allowed []string
-		for _, method := range methods {
-			if routes.Match(chi.NewRouteContext(), method, path) {
-				allowed = append(allowed, method)
-			}
-		}
-		// A colon is in no id. So topics/t:bogus is no topic that lacks POST, but a verb that there is not.
-		verb := strings.Contains(path[strings.LastIndexByte(path, '/')+1:], ":")
-		if len(allowed) == 0 || verb {
+		allowed := methodsOf(routes, r.URL.EscapedPath())
+		if len(allowed) == 0 {
 			h.notFound(w, r)
 			return
 		}

@@ -79,9 +79,11 @@ func New(backend Backend, o Options) http.Handler {
 	h := &handler{backend: backend, options: o, log: o.Logger}
 	r := chi.NewRouter()
 	r.NotFound(h.notFound)
-	r.MethodNotAllowed(h.methodNotAllowed(r))
+	refuseMethod := h.methodNotAllowed(r)
+	r.MethodNotAllowed(refuseMethod)
 	// From the outside in. The last one routes a HEAD as the GET that it is, without the body.
-	r.Use(h.logged, h.recovered, h.underIssuer, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, h.boundBody, chimiddleware.GetHead)
+	r.Use(h.logged, h.recovered, h.underIssuer, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, properVerb(r, refuseMethod),
+		h.boundBody, chimiddleware.GetHead)
 	h.routeUnserved(r)
 	strict := api.NewStrictHandlerWithOptions(h, []api.StrictMiddlewareFunc{encoded}, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  h.bodyError,

@@ -32,9 +32,6 @@ var unserved = []struct{ verb, path, method string }{
 	{"GET", "/schemas/{schema}:listRevisions", "ListSchemaRevisions"},
 }
 
-// accessControlled are the resources that have the three methods of IAM.
-var accessControlled = []string{"/topics/{topic}", "/subscriptions/{subscription}", "/snapshots/{snapshot}", "/schemas/{schema}"}
-
 // routeUnserved answers the methods that are not served yet.
 func (h *handler) routeUnserved(r chi.Router) {
 	route := func(verb, path, method string) {
@@ -44,10 +41,5 @@ func (h *handler) routeUnserved(r chi.Router) {
 	}
 	for _, u := range unserved {
 		route(u.verb, u.path, u.method)
-	}
-	for _, resource := range accessControlled {
-		route("GET", resource+":getIamPolicy", "GetIamPolicy")
-		route("POST", resource+":setIamPolicy", "SetIamPolicy")
-		route("POST", resource+":testIamPermissions", "TestIamPermissions")
 	}
 }

@@ -128,6 +128,104 @@ type ClientInterface interface {
 	// Corresponds with GET /readyz (the `GetReadiness` operationId).
 	GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetSchemaIamPolicy Read the access policy of a schema
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such schema.
+	//
+	// Corresponds with GET /v1/projects/{project}/schemas/{schema}:getIamPolicy (the `GetSchemaIamPolicy` operationId).
+	GetSchemaIamPolicy(ctx context.Context, project ProjectID, schema SchemaID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSchemaIamPolicyWithBody Replace the access policy of a schema
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+	SetSchemaIamPolicyWithBody(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSchemaIamPolicy Replace the access policy of a schema
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+	SetSchemaIamPolicy(ctx context.Context, project ProjectID, schema SchemaID, body SetSchemaIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSchemaIamPermissionsWithBody Ask which permissions a caller has on a schema
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+	TestSchemaIamPermissionsWithBody(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSchemaIamPermissions Ask which permissions a caller has on a schema
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+	TestSchemaIamPermissions(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSnapshotIamPolicy Read the access policy of a snapshot
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot.
+	//
+	// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy (the `GetSnapshotIamPolicy` operationId).
+	GetSnapshotIamPolicy(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSnapshotIamPolicyWithBody Replace the access policy of a snapshot
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+	SetSnapshotIamPolicyWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSnapshotIamPolicy Replace the access policy of a snapshot
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+	SetSnapshotIamPolicy(ctx context.Context, project ProjectID, snapshot SnapshotID, body SetSnapshotIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSnapshotIamPermissionsWithBody Ask which permissions a caller has on a snapshot
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+	TestSnapshotIamPermissionsWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSnapshotIamPermissions Ask which permissions a caller has on a snapshot
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+	TestSnapshotIamPermissions(ctx context.Context, project ProjectID, snapshot SnapshotID, body TestSnapshotIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListSubscriptions List the subscriptions of a project
 	//
 	// Subscriptions come sorted by name, a page at a time, whatever project their topic belongs to.
@@ -275,6 +373,15 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:detach (the `DetachSubscription` operationId).
 	DetachSubscription(ctx context.Context, project ProjectID, subscription SubscriptionID, body DetachSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetSubscriptionIamPolicy Read the access policy of a subscription
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such subscription.
+	//
+	// Corresponds with GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy (the `GetSubscriptionIamPolicy` operationId).
+	GetSubscriptionIamPolicy(ctx context.Context, project ProjectID, subscription SubscriptionID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ModifyAckDeadlineWithBody Extend leases, or give messages back
 	//
 	// The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
@@ -354,6 +461,46 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:pull (the `Pull` operationId).
 	Pull(ctx context.Context, project ProjectID, subscription SubscriptionID, body PullJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSubscriptionIamPolicyWithBody Replace the access policy of a subscription
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+	SetSubscriptionIamPolicyWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetSubscriptionIamPolicy Replace the access policy of a subscription
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+	SetSubscriptionIamPolicy(ctx context.Context, project ProjectID, subscription SubscriptionID, body SetSubscriptionIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSubscriptionIamPermissionsWithBody Ask which permissions a caller has on a subscription
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+	TestSubscriptionIamPermissionsWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestSubscriptionIamPermissions Ask which permissions a caller has on a subscription
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+	TestSubscriptionIamPermissions(ctx context.Context, project ProjectID, subscription SubscriptionID, body TestSubscriptionIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTopics List the topics of a project
 	//
@@ -445,6 +592,15 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/projects/{project}/topics/{topic}/subscriptions (the `ListTopicSubscriptions` operationId).
 	ListTopicSubscriptions(ctx context.Context, project ProjectID, topic TopicID, params *ListTopicSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetTopicIamPolicy Read the access policy of a topic
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such topic.
+	//
+	// Corresponds with GET /v1/projects/{project}/topics/{topic}:getIamPolicy (the `GetTopicIamPolicy` operationId).
+	GetTopicIamPolicy(ctx context.Context, project ProjectID, topic TopicID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PublishWithBody Publish messages
 	//
 	// Stores 1 to 1,000 messages of at most 10,000,000 bytes in all, all of them or none, and answers when they are
@@ -476,6 +632,46 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/topics/{topic}:publish (the `Publish` operationId).
 	Publish(ctx context.Context, project ProjectID, topic TopicID, body PublishJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetTopicIamPolicyWithBody Replace the access policy of a topic
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+	SetTopicIamPolicyWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetTopicIamPolicy Replace the access policy of a topic
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+	SetTopicIamPolicy(ctx context.Context, project ProjectID, topic TopicID, body SetTopicIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestTopicIamPermissionsWithBody Ask which permissions a caller has on a topic
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+	TestTopicIamPermissionsWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestTopicIamPermissions Ask which permissions a caller has on a topic
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+	TestTopicIamPermissions(ctx context.Context, project ProjectID, topic TopicID, body TestTopicIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // GetPublicKeys Read the keys that push tokens are verified with
@@ -546,6 +742,204 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 // Corresponds with GET /readyz (the `GetReadiness` operationId).
 func (c *Client) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetReadinessRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSchemaIamPolicy Read the access policy of a schema
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such schema.
+//
+// Corresponds with GET /v1/projects/{project}/schemas/{schema}:getIamPolicy (the `GetSchemaIamPolicy` operationId).
+func (c *Client) GetSchemaIamPolicy(ctx context.Context, project ProjectID, schema SchemaID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSchemaIamPolicyRequest(c.Server, project, schema)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSchemaIamPolicyWithBody Replace the access policy of a schema
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+func (c *Client) SetSchemaIamPolicyWithBody(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSchemaIamPolicyRequestWithBody(c.Server, project, schema, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSchemaIamPolicy Replace the access policy of a schema
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+func (c *Client) SetSchemaIamPolicy(ctx context.Context, project ProjectID, schema SchemaID, body SetSchemaIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSchemaIamPolicyRequest(c.Server, project, schema, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSchemaIamPermissionsWithBody Ask which permissions a caller has on a schema
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+func (c *Client) TestSchemaIamPermissionsWithBody(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSchemaIamPermissionsRequestWithBody(c.Server, project, schema, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSchemaIamPermissions Ask which permissions a caller has on a schema
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+func (c *Client) TestSchemaIamPermissions(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSchemaIamPermissionsRequest(c.Server, project, schema, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSnapshotIamPolicy Read the access policy of a snapshot
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such snapshot.
+//
+// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy (the `GetSnapshotIamPolicy` operationId).
+func (c *Client) GetSnapshotIamPolicy(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSnapshotIamPolicyRequest(c.Server, project, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSnapshotIamPolicyWithBody Replace the access policy of a snapshot
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+func (c *Client) SetSnapshotIamPolicyWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSnapshotIamPolicyRequestWithBody(c.Server, project, snapshot, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSnapshotIamPolicy Replace the access policy of a snapshot
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+func (c *Client) SetSnapshotIamPolicy(ctx context.Context, project ProjectID, snapshot SnapshotID, body SetSnapshotIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSnapshotIamPolicyRequest(c.Server, project, snapshot, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSnapshotIamPermissionsWithBody Ask which permissions a caller has on a snapshot
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+func (c *Client) TestSnapshotIamPermissionsWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSnapshotIamPermissionsRequestWithBody(c.Server, project, snapshot, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSnapshotIamPermissions Ask which permissions a caller has on a snapshot
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+func (c *Client) TestSnapshotIamPermissions(ctx context.Context, project ProjectID, snapshot SnapshotID, body TestSnapshotIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSnapshotIamPermissionsRequest(c.Server, project, snapshot, body)
 	if err != nil {
 		return nil, err
 	}
@@ -813,6 +1207,25 @@ func (c *Client) DetachSubscription(ctx context.Context, project ProjectID, subs
 	return c.Client.Do(req)
 }
 
+// GetSubscriptionIamPolicy Read the access policy of a subscription
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such subscription.
+//
+// Corresponds with GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy (the `GetSubscriptionIamPolicy` operationId).
+func (c *Client) GetSubscriptionIamPolicy(ctx context.Context, project ProjectID, subscription SubscriptionID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSubscriptionIamPolicyRequest(c.Server, project, subscription)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ModifyAckDeadlineWithBody Extend leases, or give messages back
 //
 // The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
@@ -943,6 +1356,86 @@ func (c *Client) PullWithBody(ctx context.Context, project ProjectID, subscripti
 // Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:pull (the `Pull` operationId).
 func (c *Client) Pull(ctx context.Context, project ProjectID, subscription SubscriptionID, body PullJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPullRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSubscriptionIamPolicyWithBody Replace the access policy of a subscription
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+func (c *Client) SetSubscriptionIamPolicyWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSubscriptionIamPolicyRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetSubscriptionIamPolicy Replace the access policy of a subscription
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+func (c *Client) SetSubscriptionIamPolicy(ctx context.Context, project ProjectID, subscription SubscriptionID, body SetSubscriptionIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetSubscriptionIamPolicyRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSubscriptionIamPermissionsWithBody Ask which permissions a caller has on a subscription
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+func (c *Client) TestSubscriptionIamPermissionsWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSubscriptionIamPermissionsRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestSubscriptionIamPermissions Ask which permissions a caller has on a subscription
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+func (c *Client) TestSubscriptionIamPermissions(ctx context.Context, project ProjectID, subscription SubscriptionID, body TestSubscriptionIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestSubscriptionIamPermissionsRequest(c.Server, project, subscription, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1123,6 +1616,25 @@ func (c *Client) ListTopicSubscriptions(ctx context.Context, project ProjectID, 
 	return c.Client.Do(req)
 }
 
+// GetTopicIamPolicy Read the access policy of a topic
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such topic.
+//
+// Corresponds with GET /v1/projects/{project}/topics/{topic}:getIamPolicy (the `GetTopicIamPolicy` operationId).
+func (c *Client) GetTopicIamPolicy(ctx context.Context, project ProjectID, topic TopicID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTopicIamPolicyRequest(c.Server, project, topic)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PublishWithBody Publish messages
 //
 // Stores 1 to 1,000 messages of at most 10,000,000 bytes in all, all of them or none, and answers when they are
@@ -1165,6 +1677,86 @@ func (c *Client) PublishWithBody(ctx context.Context, project ProjectID, topic T
 // Corresponds with POST /v1/projects/{project}/topics/{topic}:publish (the `Publish` operationId).
 func (c *Client) Publish(ctx context.Context, project ProjectID, topic TopicID, body PublishJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPublishRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetTopicIamPolicyWithBody Replace the access policy of a topic
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+func (c *Client) SetTopicIamPolicyWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetTopicIamPolicyRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetTopicIamPolicy Replace the access policy of a topic
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+func (c *Client) SetTopicIamPolicy(ctx context.Context, project ProjectID, topic TopicID, body SetTopicIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetTopicIamPolicyRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestTopicIamPermissionsWithBody Ask which permissions a caller has on a topic
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+func (c *Client) TestTopicIamPermissionsWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestTopicIamPermissionsRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestTopicIamPermissions Ask which permissions a caller has on a topic
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+func (c *Client) TestTopicIamPermissions(ctx context.Context, project ProjectID, topic TopicID, body TestTopicIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestTopicIamPermissionsRequest(c.Server, project, topic, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1279,6 +1871,304 @@ func NewGetReadinessRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewGetSchemaIamPolicyRequest constructs an http.Request for the GetSchemaIamPolicy method
+func NewGetSchemaIamPolicyRequest(server string, project ProjectID, schema SchemaID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "schema", schema, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/schemas/%s:getIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetSchemaIamPolicyRequest calls the generic SetSchemaIamPolicy builder with application/json body
+func NewSetSchemaIamPolicyRequest(server string, project ProjectID, schema SchemaID, body SetSchemaIamPolicyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetSchemaIamPolicyRequestWithBody(server, project, schema, "application/json", bodyReader)
+}
+
+// NewSetSchemaIamPolicyRequestWithBody constructs an http.Request for the SetSchemaIamPolicy method, with any body, and a specified content type
+func NewSetSchemaIamPolicyRequestWithBody(server string, project ProjectID, schema SchemaID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "schema", schema, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/schemas/%s:setIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestSchemaIamPermissionsRequest calls the generic TestSchemaIamPermissions builder with application/json body
+func NewTestSchemaIamPermissionsRequest(server string, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestSchemaIamPermissionsRequestWithBody(server, project, schema, "application/json", bodyReader)
+}
+
+// NewTestSchemaIamPermissionsRequestWithBody constructs an http.Request for the TestSchemaIamPermissions method, with any body, and a specified content type
+func NewTestSchemaIamPermissionsRequestWithBody(server string, project ProjectID, schema SchemaID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "schema", schema, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/schemas/%s:testIamPermissions", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetSnapshotIamPolicyRequest constructs an http.Request for the GetSnapshotIamPolicy method
+func NewGetSnapshotIamPolicyRequest(server string, project ProjectID, snapshot SnapshotID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s:getIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetSnapshotIamPolicyRequest calls the generic SetSnapshotIamPolicy builder with application/json body
+func NewSetSnapshotIamPolicyRequest(server string, project ProjectID, snapshot SnapshotID, body SetSnapshotIamPolicyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetSnapshotIamPolicyRequestWithBody(server, project, snapshot, "application/json", bodyReader)
+}
+
+// NewSetSnapshotIamPolicyRequestWithBody constructs an http.Request for the SetSnapshotIamPolicy method, with any body, and a specified content type
+func NewSetSnapshotIamPolicyRequestWithBody(server string, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s:setIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestSnapshotIamPermissionsRequest calls the generic TestSnapshotIamPermissions builder with application/json body
+func NewTestSnapshotIamPermissionsRequest(server string, project ProjectID, snapshot SnapshotID, body TestSnapshotIamPermissionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestSnapshotIamPermissionsRequestWithBody(server, project, snapshot, "application/json", bodyReader)
+}
+
+// NewTestSnapshotIamPermissionsRequestWithBody constructs an http.Request for the TestSnapshotIamPermissions method, with any body, and a specified content type
+func NewTestSnapshotIamPermissionsRequestWithBody(server string, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s:testIamPermissions", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -1669,6 +2559,47 @@ func NewDetachSubscriptionRequestWithBody(server string, project ProjectID, subs
 	return req, nil
 }
 
+// NewGetSubscriptionIamPolicyRequest constructs an http.Request for the GetSubscriptionIamPolicy method
+func NewGetSubscriptionIamPolicyRequest(server string, project ProjectID, subscription SubscriptionID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/subscriptions/%s:getIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewModifyAckDeadlineRequest calls the generic ModifyAckDeadline builder with application/json body
 func NewModifyAckDeadlineRequest(server string, project ProjectID, subscription SubscriptionID, body ModifyAckDeadlineJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -1812,6 +2743,114 @@ func NewPullRequestWithBody(server string, project ProjectID, subscription Subsc
 	}
 
 	operationPath := fmt.Sprintf("/v1/projects/%s/subscriptions/%s:pull", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSetSubscriptionIamPolicyRequest calls the generic SetSubscriptionIamPolicy builder with application/json body
+func NewSetSubscriptionIamPolicyRequest(server string, project ProjectID, subscription SubscriptionID, body SetSubscriptionIamPolicyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetSubscriptionIamPolicyRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewSetSubscriptionIamPolicyRequestWithBody constructs an http.Request for the SetSubscriptionIamPolicy method, with any body, and a specified content type
+func NewSetSubscriptionIamPolicyRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/subscriptions/%s:setIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestSubscriptionIamPermissionsRequest calls the generic TestSubscriptionIamPermissions builder with application/json body
+func NewTestSubscriptionIamPermissionsRequest(server string, project ProjectID, subscription SubscriptionID, body TestSubscriptionIamPermissionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestSubscriptionIamPermissionsRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewTestSubscriptionIamPermissionsRequestWithBody constructs an http.Request for the TestSubscriptionIamPermissions method, with any body, and a specified content type
+func NewTestSubscriptionIamPermissionsRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/subscriptions/%s:testIamPermissions", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -2181,6 +3220,47 @@ func NewListTopicSubscriptionsRequest(server string, project ProjectID, topic To
 	return req, nil
 }
 
+// NewGetTopicIamPolicyRequest constructs an http.Request for the GetTopicIamPolicy method
+func NewGetTopicIamPolicyRequest(server string, project ProjectID, topic TopicID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/topics/%s:getIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewPublishRequest calls the generic Publish builder with application/json body
 func NewPublishRequest(server string, project ProjectID, topic TopicID, body PublishJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -2216,6 +3296,114 @@ func NewPublishRequestWithBody(server string, project ProjectID, topic TopicID, 
 	}
 
 	operationPath := fmt.Sprintf("/v1/projects/%s/topics/%s:publish", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSetTopicIamPolicyRequest calls the generic SetTopicIamPolicy builder with application/json body
+func NewSetTopicIamPolicyRequest(server string, project ProjectID, topic TopicID, body SetTopicIamPolicyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetTopicIamPolicyRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewSetTopicIamPolicyRequestWithBody constructs an http.Request for the SetTopicIamPolicy method, with any body, and a specified content type
+func NewSetTopicIamPolicyRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/topics/%s:setIamPolicy", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestTopicIamPermissionsRequest calls the generic TestTopicIamPermissions builder with application/json body
+func NewTestTopicIamPermissionsRequest(server string, project ProjectID, topic TopicID, body TestTopicIamPermissionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestTopicIamPermissionsRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewTestTopicIamPermissionsRequestWithBody constructs an http.Request for the TestTopicIamPermissions method, with any body, and a specified content type
+func NewTestTopicIamPermissionsRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/topics/%s:testIamPermissions", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -2324,6 +3512,108 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /readyz (the `GetReadiness` operationId).
 	GetReadinessWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetReadinessResult, error)
+
+	// GetSchemaIamPolicyWithResponse Read the access policy of a schema
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such schema.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/schemas/{schema}:getIamPolicy (the `GetSchemaIamPolicy` operationId).
+	GetSchemaIamPolicyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, reqEditors ...RequestEditorFn) (*GetSchemaIamPolicyResult, error)
+
+	// SetSchemaIamPolicyWithBodyWithResponse Replace the access policy of a schema
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+	SetSchemaIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSchemaIamPolicyResult, error)
+
+	// SetSchemaIamPolicyWithResponse Replace the access policy of a schema
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+	SetSchemaIamPolicyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, body SetSchemaIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSchemaIamPolicyResult, error)
+
+	// TestSchemaIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a schema
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+	TestSchemaIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestSchemaIamPermissionsResult, error)
+
+	// TestSchemaIamPermissionsWithResponse Ask which permissions a caller has on a schema
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+	TestSchemaIamPermissionsWithResponse(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSchemaIamPermissionsResult, error)
+
+	// GetSnapshotIamPolicyWithResponse Read the access policy of a snapshot
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy (the `GetSnapshotIamPolicy` operationId).
+	GetSnapshotIamPolicyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*GetSnapshotIamPolicyResult, error)
+
+	// SetSnapshotIamPolicyWithBodyWithResponse Replace the access policy of a snapshot
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+	SetSnapshotIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSnapshotIamPolicyResult, error)
+
+	// SetSnapshotIamPolicyWithResponse Replace the access policy of a snapshot
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+	SetSnapshotIamPolicyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, body SetSnapshotIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSnapshotIamPolicyResult, error)
+
+	// TestSnapshotIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a snapshot
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+	TestSnapshotIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestSnapshotIamPermissionsResult, error)
+
+	// TestSnapshotIamPermissionsWithResponse Ask which permissions a caller has on a snapshot
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+	TestSnapshotIamPermissionsWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, body TestSnapshotIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSnapshotIamPermissionsResult, error)
 
 	// ListSubscriptionsWithResponse List the subscriptions of a project
 	//
@@ -2478,6 +3768,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:detach (the `DetachSubscription` operationId).
 	DetachSubscriptionWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body DetachSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*DetachSubscriptionResult, error)
 
+	// GetSubscriptionIamPolicyWithResponse Read the access policy of a subscription
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such subscription.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy (the `GetSubscriptionIamPolicy` operationId).
+	GetSubscriptionIamPolicyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, reqEditors ...RequestEditorFn) (*GetSubscriptionIamPolicyResult, error)
+
 	// ModifyAckDeadlineWithBodyWithResponse Extend leases, or give messages back
 	//
 	// The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
@@ -2557,6 +3858,46 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:pull (the `Pull` operationId).
 	PullWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PullJSONRequestBody, reqEditors ...RequestEditorFn) (*PullResult, error)
+
+	// SetSubscriptionIamPolicyWithBodyWithResponse Replace the access policy of a subscription
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+	SetSubscriptionIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSubscriptionIamPolicyResult, error)
+
+	// SetSubscriptionIamPolicyWithResponse Replace the access policy of a subscription
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+	SetSubscriptionIamPolicyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body SetSubscriptionIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSubscriptionIamPolicyResult, error)
+
+	// TestSubscriptionIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a subscription
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+	TestSubscriptionIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestSubscriptionIamPermissionsResult, error)
+
+	// TestSubscriptionIamPermissionsWithResponse Ask which permissions a caller has on a subscription
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+	TestSubscriptionIamPermissionsWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body TestSubscriptionIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSubscriptionIamPermissionsResult, error)
 
 	// ListTopicsWithResponse List the topics of a project
 	//
@@ -2656,6 +3997,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/projects/{project}/topics/{topic}/subscriptions (the `ListTopicSubscriptions` operationId).
 	ListTopicSubscriptionsWithResponse(ctx context.Context, project ProjectID, topic TopicID, params *ListTopicSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListTopicSubscriptionsResult, error)
 
+	// GetTopicIamPolicyWithResponse Read the access policy of a topic
+	//
+	// Access is not controlled: the policy of whatever exists is empty.
+	//
+	// Errors: NOT_FOUND when there is no such topic.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/topics/{topic}:getIamPolicy (the `GetTopicIamPolicy` operationId).
+	GetTopicIamPolicyWithResponse(ctx context.Context, project ProjectID, topic TopicID, reqEditors ...RequestEditorFn) (*GetTopicIamPolicyResult, error)
+
 	// PublishWithBodyWithResponse Publish messages
 	//
 	// Stores 1 to 1,000 messages of at most 10,000,000 bytes in all, all of them or none, and answers when they are
@@ -2687,6 +4039,46 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/topics/{topic}:publish (the `Publish` operationId).
 	PublishWithResponse(ctx context.Context, project ProjectID, topic TopicID, body PublishJSONRequestBody, reqEditors ...RequestEditorFn) (*PublishResult, error)
+
+	// SetTopicIamPolicyWithBodyWithResponse Replace the access policy of a topic
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+	SetTopicIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetTopicIamPolicyResult, error)
+
+	// SetTopicIamPolicyWithResponse Replace the access policy of a topic
+	//
+	// Access is not controlled: only the empty policy that there is can be set.
+	//
+	// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+	SetTopicIamPolicyWithResponse(ctx context.Context, project ProjectID, topic TopicID, body SetTopicIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetTopicIamPolicyResult, error)
+
+	// TestTopicIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a topic
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+	TestTopicIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestTopicIamPermissionsResult, error)
+
+	// TestTopicIamPermissionsWithResponse Ask which permissions a caller has on a topic
+	//
+	// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+	TestTopicIamPermissionsWithResponse(ctx context.Context, project ProjectID, topic TopicID, body TestTopicIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestTopicIamPermissionsResult, error)
 }
 
 type GetPublicKeysResult struct {
@@ -2791,6 +4183,180 @@ func (r GetReadinessResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r GetReadinessResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetSchemaIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSchemaIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSchemaIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type SetSchemaIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON501 the response for an HTTP 501 `application/json` response
+	JSON501 *NotImplemented
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r SetSchemaIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetSchemaIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type TestSchemaIamPermissionsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestIamPermissionsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r TestSchemaIamPermissionsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestSchemaIamPermissionsResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetSnapshotIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSnapshotIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSnapshotIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type SetSnapshotIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON501 the response for an HTTP 501 `application/json` response
+	JSON501 *NotImplemented
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r SetSnapshotIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetSnapshotIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type TestSnapshotIamPermissionsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestIamPermissionsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r TestSnapshotIamPermissionsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestSnapshotIamPermissionsResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -3004,6 +4570,35 @@ func (r DetachSubscriptionResult) StatusCode() int {
 	return 0
 }
 
+type GetSubscriptionIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSubscriptionIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSubscriptionIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ModifyAckDeadlineResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -3087,6 +4682,64 @@ func (r PullResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r PullResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type SetSubscriptionIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON501 the response for an HTTP 501 `application/json` response
+	JSON501 *NotImplemented
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r SetSubscriptionIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetSubscriptionIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type TestSubscriptionIamPermissionsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestIamPermissionsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r TestSubscriptionIamPermissionsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestSubscriptionIamPermissionsResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -3269,6 +4922,35 @@ func (r ListTopicSubscriptionsResult) StatusCode() int {
 	return 0
 }
 
+type GetTopicIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTopicIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTopicIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type PublishResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -3294,6 +4976,64 @@ func (r PublishResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r PublishResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type SetTopicIamPolicyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Policy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON501 the response for an HTTP 501 `application/json` response
+	JSON501 *NotImplemented
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r SetTopicIamPolicyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetTopicIamPolicyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type TestTopicIamPermissionsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestIamPermissionsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r TestTopicIamPermissionsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestTopicIamPermissionsResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -3368,6 +5108,168 @@ func (c *ClientWithResponses) GetReadinessWithResponse(ctx context.Context, reqE
 		return nil, err
 	}
 	return ParseGetReadinessResult(rsp)
+}
+
+// GetSchemaIamPolicyWithResponse Read the access policy of a schema
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such schema.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/schemas/{schema}:getIamPolicy (the `GetSchemaIamPolicy` operationId).
+func (c *ClientWithResponses) GetSchemaIamPolicyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, reqEditors ...RequestEditorFn) (*GetSchemaIamPolicyResult, error) {
+	rsp, err := c.GetSchemaIamPolicy(ctx, project, schema, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSchemaIamPolicyResult(rsp)
+}
+
+// SetSchemaIamPolicyWithBodyWithResponse Replace the access policy of a schema
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+func (c *ClientWithResponses) SetSchemaIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSchemaIamPolicyResult, error) {
+	rsp, err := c.SetSchemaIamPolicyWithBody(ctx, project, schema, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSchemaIamPolicyResult(rsp)
+}
+
+// SetSchemaIamPolicyWithResponse Replace the access policy of a schema
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such schema; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:setIamPolicy (the `SetSchemaIamPolicy` operationId).
+func (c *ClientWithResponses) SetSchemaIamPolicyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, body SetSchemaIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSchemaIamPolicyResult, error) {
+	rsp, err := c.SetSchemaIamPolicy(ctx, project, schema, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSchemaIamPolicyResult(rsp)
+}
+
+// TestSchemaIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a schema
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+func (c *ClientWithResponses) TestSchemaIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, schema SchemaID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestSchemaIamPermissionsResult, error) {
+	rsp, err := c.TestSchemaIamPermissionsWithBody(ctx, project, schema, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSchemaIamPermissionsResult(rsp)
+}
+
+// TestSchemaIamPermissionsWithResponse Ask which permissions a caller has on a schema
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
+func (c *ClientWithResponses) TestSchemaIamPermissionsWithResponse(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSchemaIamPermissionsResult, error) {
+	rsp, err := c.TestSchemaIamPermissions(ctx, project, schema, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSchemaIamPermissionsResult(rsp)
+}
+
+// GetSnapshotIamPolicyWithResponse Read the access policy of a snapshot
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such snapshot.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy (the `GetSnapshotIamPolicy` operationId).
+func (c *ClientWithResponses) GetSnapshotIamPolicyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*GetSnapshotIamPolicyResult, error) {
+	rsp, err := c.GetSnapshotIamPolicy(ctx, project, snapshot, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSnapshotIamPolicyResult(rsp)
+}
+
+// SetSnapshotIamPolicyWithBodyWithResponse Replace the access policy of a snapshot
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+func (c *ClientWithResponses) SetSnapshotIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSnapshotIamPolicyResult, error) {
+	rsp, err := c.SetSnapshotIamPolicyWithBody(ctx, project, snapshot, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSnapshotIamPolicyResult(rsp)
+}
+
+// SetSnapshotIamPolicyWithResponse Replace the access policy of a snapshot
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such snapshot; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy (the `SetSnapshotIamPolicy` operationId).
+func (c *ClientWithResponses) SetSnapshotIamPolicyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, body SetSnapshotIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSnapshotIamPolicyResult, error) {
+	rsp, err := c.SetSnapshotIamPolicy(ctx, project, snapshot, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSnapshotIamPolicyResult(rsp)
+}
+
+// TestSnapshotIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a snapshot
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+func (c *ClientWithResponses) TestSnapshotIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestSnapshotIamPermissionsResult, error) {
+	rsp, err := c.TestSnapshotIamPermissionsWithBody(ctx, project, snapshot, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSnapshotIamPermissionsResult(rsp)
+}
+
+// TestSnapshotIamPermissionsWithResponse Ask which permissions a caller has on a snapshot
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions (the `TestSnapshotIamPermissions` operationId).
+func (c *ClientWithResponses) TestSnapshotIamPermissionsWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, body TestSnapshotIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSnapshotIamPermissionsResult, error) {
+	rsp, err := c.TestSnapshotIamPermissions(ctx, project, snapshot, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSnapshotIamPermissionsResult(rsp)
 }
 
 // ListSubscriptionsWithResponse List the subscriptions of a project
@@ -3589,6 +5491,23 @@ func (c *ClientWithResponses) DetachSubscriptionWithResponse(ctx context.Context
 	return ParseDetachSubscriptionResult(rsp)
 }
 
+// GetSubscriptionIamPolicyWithResponse Read the access policy of a subscription
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such subscription.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy (the `GetSubscriptionIamPolicy` operationId).
+func (c *ClientWithResponses) GetSubscriptionIamPolicyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, reqEditors ...RequestEditorFn) (*GetSubscriptionIamPolicyResult, error) {
+	rsp, err := c.GetSubscriptionIamPolicy(ctx, project, subscription, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSubscriptionIamPolicyResult(rsp)
+}
+
 // ModifyAckDeadlineWithBodyWithResponse Extend leases, or give messages back
 //
 // The new deadline counts from now: 1 to 600 seconds extend the lease, 0 (or absent) gives the message back for
@@ -3703,6 +5622,70 @@ func (c *ClientWithResponses) PullWithResponse(ctx context.Context, project Proj
 		return nil, err
 	}
 	return ParsePullResult(rsp)
+}
+
+// SetSubscriptionIamPolicyWithBodyWithResponse Replace the access policy of a subscription
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+func (c *ClientWithResponses) SetSubscriptionIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSubscriptionIamPolicyResult, error) {
+	rsp, err := c.SetSubscriptionIamPolicyWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSubscriptionIamPolicyResult(rsp)
+}
+
+// SetSubscriptionIamPolicyWithResponse Replace the access policy of a subscription
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such subscription; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy (the `SetSubscriptionIamPolicy` operationId).
+func (c *ClientWithResponses) SetSubscriptionIamPolicyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body SetSubscriptionIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetSubscriptionIamPolicyResult, error) {
+	rsp, err := c.SetSubscriptionIamPolicy(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetSubscriptionIamPolicyResult(rsp)
+}
+
+// TestSubscriptionIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a subscription
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+func (c *ClientWithResponses) TestSubscriptionIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestSubscriptionIamPermissionsResult, error) {
+	rsp, err := c.TestSubscriptionIamPermissionsWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSubscriptionIamPermissionsResult(rsp)
+}
+
+// TestSubscriptionIamPermissionsWithResponse Ask which permissions a caller has on a subscription
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions (the `TestSubscriptionIamPermissions` operationId).
+func (c *ClientWithResponses) TestSubscriptionIamPermissionsWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body TestSubscriptionIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSubscriptionIamPermissionsResult, error) {
+	rsp, err := c.TestSubscriptionIamPermissions(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestSubscriptionIamPermissionsResult(rsp)
 }
 
 // ListTopicsWithResponse List the topics of a project
@@ -3851,6 +5834,23 @@ func (c *ClientWithResponses) ListTopicSubscriptionsWithResponse(ctx context.Con
 	return ParseListTopicSubscriptionsResult(rsp)
 }
 
+// GetTopicIamPolicyWithResponse Read the access policy of a topic
+//
+// Access is not controlled: the policy of whatever exists is empty.
+//
+// Errors: NOT_FOUND when there is no such topic.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/topics/{topic}:getIamPolicy (the `GetTopicIamPolicy` operationId).
+func (c *ClientWithResponses) GetTopicIamPolicyWithResponse(ctx context.Context, project ProjectID, topic TopicID, reqEditors ...RequestEditorFn) (*GetTopicIamPolicyResult, error) {
+	rsp, err := c.GetTopicIamPolicy(ctx, project, topic, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTopicIamPolicyResult(rsp)
+}
+
 // PublishWithBodyWithResponse Publish messages
 //
 // Stores 1 to 1,000 messages of at most 10,000,000 bytes in all, all of them or none, and answers when they are
@@ -3893,6 +5893,70 @@ func (c *ClientWithResponses) PublishWithResponse(ctx context.Context, project P
 		return nil, err
 	}
 	return ParsePublishResult(rsp)
+}
+
+// SetTopicIamPolicyWithBodyWithResponse Replace the access policy of a topic
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+func (c *ClientWithResponses) SetTopicIamPolicyWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetTopicIamPolicyResult, error) {
+	rsp, err := c.SetTopicIamPolicyWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetTopicIamPolicyResult(rsp)
+}
+
+// SetTopicIamPolicyWithResponse Replace the access policy of a topic
+//
+// Access is not controlled: only the empty policy that there is can be set.
+//
+// Errors: NOT_FOUND when there is no such topic; UNIMPLEMENTED for a policy with bindings.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:setIamPolicy (the `SetTopicIamPolicy` operationId).
+func (c *ClientWithResponses) SetTopicIamPolicyWithResponse(ctx context.Context, project ProjectID, topic TopicID, body SetTopicIamPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*SetTopicIamPolicyResult, error) {
+	rsp, err := c.SetTopicIamPolicy(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetTopicIamPolicyResult(rsp)
+}
+
+// TestTopicIamPermissionsWithBodyWithResponse Ask which permissions a caller has on a topic
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+func (c *ClientWithResponses) TestTopicIamPermissionsWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestTopicIamPermissionsResult, error) {
+	rsp, err := c.TestTopicIamPermissionsWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestTopicIamPermissionsResult(rsp)
+}
+
+// TestTopicIamPermissionsWithResponse Ask which permissions a caller has on a topic
+//
+// Access is not controlled: all that are asked for are granted, and none on what does not exist, which is no error.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/topics/{topic}:testIamPermissions (the `TestTopicIamPermissions` operationId).
+func (c *ClientWithResponses) TestTopicIamPermissionsWithResponse(ctx context.Context, project ProjectID, topic TopicID, body TestTopicIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestTopicIamPermissionsResult, error) {
+	rsp, err := c.TestTopicIamPermissions(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestTopicIamPermissionsResult(rsp)
 }
 
 // ParseGetPublicKeysResult parses an HTTP response from a GetPublicKeysWithResponse call
@@ -4042,6 +6106,288 @@ func ParseGetReadinessResult(rsp *http.Response) (*GetReadinessResult, error) {
 			return nil, err
 		}
 		response.JSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSchemaIamPolicyResult parses an HTTP response from a GetSchemaIamPolicyWithResponse call
+func ParseGetSchemaIamPolicyResult(rsp *http.Response) (*GetSchemaIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSchemaIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetSchemaIamPolicyResult parses an HTTP response from a SetSchemaIamPolicyWithResponse call
+func ParseSetSchemaIamPolicyResult(rsp *http.Response) (*SetSchemaIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetSchemaIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestSchemaIamPermissionsResult parses an HTTP response from a TestSchemaIamPermissionsWithResponse call
+func ParseTestSchemaIamPermissionsResult(rsp *http.Response) (*TestSchemaIamPermissionsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestSchemaIamPermissionsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestIamPermissionsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSnapshotIamPolicyResult parses an HTTP response from a GetSnapshotIamPolicyWithResponse call
+func ParseGetSnapshotIamPolicyResult(rsp *http.Response) (*GetSnapshotIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSnapshotIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetSnapshotIamPolicyResult parses an HTTP response from a SetSnapshotIamPolicyWithResponse call
+func ParseSetSnapshotIamPolicyResult(rsp *http.Response) (*SetSnapshotIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetSnapshotIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestSnapshotIamPermissionsResult parses an HTTP response from a TestSnapshotIamPermissionsWithResponse call
+func ParseTestSnapshotIamPermissionsResult(rsp *http.Response) (*TestSnapshotIamPermissionsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestSnapshotIamPermissionsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestIamPermissionsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Failure
@@ -4398,6 +6744,53 @@ func ParseDetachSubscriptionResult(rsp *http.Response) (*DetachSubscriptionResul
 	return response, nil
 }
 
+// ParseGetSubscriptionIamPolicyResult parses an HTTP response from a GetSubscriptionIamPolicyWithResponse call
+func ParseGetSubscriptionIamPolicyResult(rsp *http.Response) (*GetSubscriptionIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSubscriptionIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseModifyAckDeadlineResult parses an HTTP response from a ModifyAckDeadlineWithResponse call
 func ParseModifyAckDeadlineResult(rsp *http.Response) (*ModifyAckDeadlineResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -4533,6 +6926,100 @@ func ParsePullResult(rsp *http.Response) (*PullResult, error) {
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetSubscriptionIamPolicyResult parses an HTTP response from a SetSubscriptionIamPolicyWithResponse call
+func ParseSetSubscriptionIamPolicyResult(rsp *http.Response) (*SetSubscriptionIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetSubscriptionIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestSubscriptionIamPermissionsResult parses an HTTP response from a TestSubscriptionIamPermissionsWithResponse call
+func ParseTestSubscriptionIamPermissionsResult(rsp *http.Response) (*TestSubscriptionIamPermissionsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestSubscriptionIamPermissionsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestIamPermissionsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Failure
@@ -4835,6 +7322,53 @@ func ParseListTopicSubscriptionsResult(rsp *http.Response) (*ListTopicSubscripti
 	return response, nil
 }
 
+// ParseGetTopicIamPolicyResult parses an HTTP response from a GetTopicIamPolicyWithResponse call
+func ParseGetTopicIamPolicyResult(rsp *http.Response) (*GetTopicIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTopicIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParsePublishResult parses an HTTP response from a PublishWithResponse call
 func ParsePublishResult(rsp *http.Response) (*PublishResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -4876,6 +7410,100 @@ func ParsePublishResult(rsp *http.Response) (*PublishResult, error) {
 			return nil, err
 		}
 		response.JSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetTopicIamPolicyResult parses an HTTP response from a SetTopicIamPolicyWithResponse call
+func ParseSetTopicIamPolicyResult(rsp *http.Response) (*SetTopicIamPolicyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetTopicIamPolicyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Policy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 501:
+		var dest NotImplemented
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestTopicIamPermissionsResult parses an HTTP response from a TestTopicIamPermissionsWithResponse call
+func ParseTestTopicIamPermissionsResult(rsp *http.Response) (*TestTopicIamPermissionsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestTopicIamPermissionsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestIamPermissionsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Failure

@@ -49,6 +49,9 @@ type BigQueryConfig = wire.Object
 // BigtableConfig Writes messages to a Bigtable table. Any object.
 type BigtableConfig = wire.Object
 
+// Binding A role and who has it. Any object.
+type Binding = wire.Object
+
 // CloudStorageConfig Writes messages to files in Google Cloud Storage. Any object.
 type CloudStorageConfig = wire.Object
 
@@ -236,6 +239,18 @@ type OpenIDConfiguration struct {
 	SubjectTypesSupported []string `json:"subject_types_supported"`
 }
 
+// Policy Who may do what with a resource. Access is not controlled, so it is empty.
+type Policy struct {
+	// Bindings Roles and who has them.
+	Bindings []Binding `json:"bindings,omitempty"`
+
+	// Etag A mark of this version of the policy. Accepted and dropped.
+	Etag wire.Bytes `json:"etag,omitempty"`
+
+	// Version The format of the policy. Accepted and dropped.
+	Version wire.Int32 `json:"version,omitempty"`
+}
+
 // PublishRequest Messages to store.
 type PublishRequest struct {
 	// Messages 1 to 1,000 messages.
@@ -360,6 +375,12 @@ type SchemaSettings struct {
 // SchemaSettingsEncoding How messages are encoded.
 type SchemaSettingsEncoding string
 
+// SetIamPolicyRequest A policy to replace the one that there is.
+type SetIamPolicyRequest struct {
+	// Policy Who may do what with a resource. Access is not controlled, so it is empty.
+	Policy *Policy `json:"policy,omitempty"`
+}
+
 // Subscription A consumer of a topic with a backlog of its own. Messages are pulled, or pushed when `pushConfig` has an
 // endpoint.
 type Subscription struct {
@@ -458,6 +479,18 @@ type SubscriptionExtensions struct {
 	WebhookSecrets []WebhookSecret `json:"webhookSecrets,omitempty"`
 }
 
+// TestIamPermissionsRequest Permissions that a caller asks about.
+type TestIamPermissionsRequest struct {
+	// Permissions Their names, such as `pubsub.topics.publish`.
+	Permissions []string `json:"permissions,omitempty"`
+}
+
+// TestIamPermissionsResponse Permissions that the caller has.
+type TestIamPermissionsResponse struct {
+	// Permissions Those that were asked about and are granted.
+	Permissions []string `json:"permissions,omitempty"`
+}
+
 // Topic A named channel that messages are published to.
 type Topic struct {
 	// IngestionDataSourceSettings Fills the topic from a data source of a cloud provider. Any object.
@@ -539,6 +572,12 @@ type PageToken = string
 // ProjectID defines model for projectId.
 type ProjectID = string
 
+// SchemaID defines model for schemaId.
+type SchemaID = string
+
+// SnapshotID defines model for snapshotId.
+type SnapshotID = string
+
 // SubscriptionID defines model for subscriptionId.
 type SubscriptionID = string
 
@@ -608,6 +647,18 @@ type ListTopicSubscriptionsParams struct {
 	PageToken PageToken `form:"pageToken,omitempty" json:"pageToken,omitempty"`
 }
 
+// SetSchemaIamPolicyJSONRequestBody defines body for SetSchemaIamPolicy for application/json ContentType.
+type SetSchemaIamPolicyJSONRequestBody = SetIamPolicyRequest
+
+// TestSchemaIamPermissionsJSONRequestBody defines body for TestSchemaIamPermissions for application/json ContentType.
+type TestSchemaIamPermissionsJSONRequestBody = TestIamPermissionsRequest
+
+// SetSnapshotIamPolicyJSONRequestBody defines body for SetSnapshotIamPolicy for application/json ContentType.
+type SetSnapshotIamPolicyJSONRequestBody = SetIamPolicyRequest
+
+// TestSnapshotIamPermissionsJSONRequestBody defines body for TestSnapshotIamPermissions for application/json ContentType.
+type TestSnapshotIamPermissionsJSONRequestBody = TestIamPermissionsRequest
+
 // UpdateSubscriptionJSONRequestBody defines body for UpdateSubscription for application/json ContentType.
 type UpdateSubscriptionJSONRequestBody = UpdateSubscriptionRequest
 
@@ -629,6 +680,12 @@ type ModifyPushConfigJSONRequestBody = ModifyPushConfigRequest
 // PullJSONRequestBody defines body for Pull for application/json ContentType.
 type PullJSONRequestBody = PullRequest
 
+// SetSubscriptionIamPolicyJSONRequestBody defines body for SetSubscriptionIamPolicy for application/json ContentType.
+type SetSubscriptionIamPolicyJSONRequestBody = SetIamPolicyRequest
+
+// TestSubscriptionIamPermissionsJSONRequestBody defines body for TestSubscriptionIamPermissions for application/json ContentType.
+type TestSubscriptionIamPermissionsJSONRequestBody = TestIamPermissionsRequest
+
 // UpdateTopicJSONRequestBody defines body for UpdateTopic for application/json ContentType.
 type UpdateTopicJSONRequestBody = UpdateTopicRequest
 
@@ -637,3 +694,9 @@ type CreateTopicJSONRequestBody = Topic
 
 // PublishJSONRequestBody defines body for Publish for application/json ContentType.
 type PublishJSONRequestBody = PublishRequest
+
+// SetTopicIamPolicyJSONRequestBody defines body for SetTopicIamPolicy for application/json ContentType.
+type SetTopicIamPolicyJSONRequestBody = SetIamPolicyRequest
+
+// TestTopicIamPermissionsJSONRequestBody defines body for TestTopicIamPermissions for application/json ContentType.
+type TestTopicIamPermissionsJSONRequestBody = TestIamPermissionsRequest

@@ -33,6 +33,24 @@ type ServerInterface interface {
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(w http.ResponseWriter, r *http.Request)
+	// GetSchemaIamPolicy Read the access policy of a schema
+	// (GET /v1/projects/{project}/schemas/{schema}:getIamPolicy)
+	GetSchemaIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID)
+	// SetSchemaIamPolicy Replace the access policy of a schema
+	// (POST /v1/projects/{project}/schemas/{schema}:setIamPolicy)
+	SetSchemaIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID)
+	// TestSchemaIamPermissions Ask which permissions a caller has on a schema
+	// (POST /v1/projects/{project}/schemas/{schema}:testIamPermissions)
+	TestSchemaIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID)
+	// GetSnapshotIamPolicy Read the access policy of a snapshot
+	// (GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy)
+	GetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
+	// SetSnapshotIamPolicy Replace the access policy of a snapshot
+	// (POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy)
+	SetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
+	// TestSnapshotIamPermissions Ask which permissions a caller has on a snapshot
+	// (POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions)
+	TestSnapshotIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
 	// ListSubscriptions List the subscriptions of a project
 	// (GET /v1/projects/{project}/subscriptions)
 	ListSubscriptions(w http.ResponseWriter, r *http.Request, project ProjectID, params ListSubscriptionsParams)
@@ -54,6 +72,9 @@ type ServerInterface interface {
 	// DetachSubscription Detach a subscription from its topic
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:detach)
 	DetachSubscription(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// GetSubscriptionIamPolicy Read the access policy of a subscription
+	// (GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy)
+	GetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// ModifyAckDeadline Extend leases, or give messages back
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:modifyAckDeadline)
 	ModifyAckDeadline(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -63,6 +84,12 @@ type ServerInterface interface {
 	// Pull Pull messages
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:pull)
 	Pull(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// SetSubscriptionIamPolicy Replace the access policy of a subscription
+	// (POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy)
+	SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// TestSubscriptionIamPermissions Ask which permissions a caller has on a subscription
+	// (POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions)
+	TestSubscriptionIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// ListTopics List the topics of a project
 	// (GET /v1/projects/{project}/topics)
 	ListTopics(w http.ResponseWriter, r *http.Request, project ProjectID, params ListTopicsParams)
@@ -81,9 +108,18 @@ type ServerInterface interface {
 	// ListTopicSubscriptions List the subscriptions attached to a topic
 	// (GET /v1/projects/{project}/topics/{topic}/subscriptions)
 	ListTopicSubscriptions(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID, params ListTopicSubscriptionsParams)
+	// GetTopicIamPolicy Read the access policy of a topic
+	// (GET /v1/projects/{project}/topics/{topic}:getIamPolicy)
+	GetTopicIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
 	// Publish Publish messages
 	// (POST /v1/projects/{project}/topics/{topic}:publish)
 	Publish(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
+	// SetTopicIamPolicy Replace the access policy of a topic
+	// (POST /v1/projects/{project}/topics/{topic}:setIamPolicy)
+	SetTopicIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
+	// TestTopicIamPermissions Ask which permissions a caller has on a topic
+	// (POST /v1/projects/{project}/topics/{topic}:testIamPermissions)
+	TestTopicIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -117,6 +153,42 @@ func (_ Unimplemented) GetOpenAPI(w http.ResponseWriter, r *http.Request) {
 // GetReadiness Can the process serve
 // (GET /readyz)
 func (_ Unimplemented) GetReadiness(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetSchemaIamPolicy Read the access policy of a schema
+// (GET /v1/projects/{project}/schemas/{schema}:getIamPolicy)
+func (_ Unimplemented) GetSchemaIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// SetSchemaIamPolicy Replace the access policy of a schema
+// (POST /v1/projects/{project}/schemas/{schema}:setIamPolicy)
+func (_ Unimplemented) SetSchemaIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// TestSchemaIamPermissions Ask which permissions a caller has on a schema
+// (POST /v1/projects/{project}/schemas/{schema}:testIamPermissions)
+func (_ Unimplemented) TestSchemaIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetSnapshotIamPolicy Read the access policy of a snapshot
+// (GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy)
+func (_ Unimplemented) GetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// SetSnapshotIamPolicy Replace the access policy of a snapshot
+// (POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy)
+func (_ Unimplemented) SetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// TestSnapshotIamPermissions Ask which permissions a caller has on a snapshot
+// (POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions)
+func (_ Unimplemented) TestSnapshotIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -162,6 +234,12 @@ func (_ Unimplemented) DetachSubscription(w http.ResponseWriter, r *http.Request
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// GetSubscriptionIamPolicy Read the access policy of a subscription
+// (GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy)
+func (_ Unimplemented) GetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ModifyAckDeadline Extend leases, or give messages back
 // (POST /v1/projects/{project}/subscriptions/{subscription}:modifyAckDeadline)
 func (_ Unimplemented) ModifyAckDeadline(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
@@ -177,6 +255,18 @@ func (_ Unimplemented) ModifyPushConfig(w http.ResponseWriter, r *http.Request, 
 // Pull Pull messages
 // (POST /v1/projects/{project}/subscriptions/{subscription}:pull)
 func (_ Unimplemented) Pull(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// SetSubscriptionIamPolicy Replace the access policy of a subscription
+// (POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy)
+func (_ Unimplemented) SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// TestSubscriptionIamPermissions Ask which permissions a caller has on a subscription
+// (POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions)
+func (_ Unimplemented) TestSubscriptionIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -216,9 +306,27 @@ func (_ Unimplemented) ListTopicSubscriptions(w http.ResponseWriter, r *http.Req
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// GetTopicIamPolicy Read the access policy of a topic
+// (GET /v1/projects/{project}/topics/{topic}:getIamPolicy)
+func (_ Unimplemented) GetTopicIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // Publish Publish messages
 // (POST /v1/projects/{project}/topics/{topic}:publish)
 func (_ Unimplemented) Publish(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// SetTopicIamPolicy Replace the access policy of a topic
+// (POST /v1/projects/{project}/topics/{topic}:setIamPolicy)
+func (_ Unimplemented) SetTopicIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// TestTopicIamPermissions Ask which permissions a caller has on a topic
+// (POST /v1/projects/{project}/topics/{topic}:testIamPermissions)
+func (_ Unimplemented) TestTopicIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -292,6 +400,216 @@ func (siw *ServerInterfaceWrapper) GetReadiness(w http.ResponseWriter, r *http.R
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetReadiness(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSchemaIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) GetSchemaIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "schema" -------------
+	var schema SchemaID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "schema", chi.URLParam(r, "schema"), &schema, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "schema", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSchemaIamPolicy(w, r, project, schema)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetSchemaIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) SetSchemaIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "schema" -------------
+	var schema SchemaID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "schema", chi.URLParam(r, "schema"), &schema, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "schema", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetSchemaIamPolicy(w, r, project, schema)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestSchemaIamPermissions operation middleware
+func (siw *ServerInterfaceWrapper) TestSchemaIamPermissions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "schema" -------------
+	var schema SchemaID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "schema", chi.URLParam(r, "schema"), &schema, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "schema", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestSchemaIamPermissions(w, r, project, schema)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSnapshotIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) GetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSnapshotIamPolicy(w, r, project, snapshot)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetSnapshotIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) SetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetSnapshotIamPolicy(w, r, project, snapshot)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestSnapshotIamPermissions operation middleware
+func (siw *ServerInterfaceWrapper) TestSnapshotIamPermissions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestSnapshotIamPermissions(w, r, project, snapshot)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -582,6 +900,41 @@ func (siw *ServerInterfaceWrapper) DetachSubscription(w http.ResponseWriter, r *
 	handler.ServeHTTP(w, r)
 }
 
+// GetSubscriptionIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) GetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSubscriptionIamPolicy(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ModifyAckDeadline operation middleware
 func (siw *ServerInterfaceWrapper) ModifyAckDeadline(w http.ResponseWriter, r *http.Request) {
 
@@ -678,6 +1031,76 @@ func (siw *ServerInterfaceWrapper) Pull(w http.ResponseWriter, r *http.Request) 
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Pull(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetSubscriptionIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetSubscriptionIamPolicy(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestSubscriptionIamPermissions operation middleware
+func (siw *ServerInterfaceWrapper) TestSubscriptionIamPermissions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestSubscriptionIamPermissions(w, r, project, subscription)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -962,6 +1385,41 @@ func (siw *ServerInterfaceWrapper) ListTopicSubscriptions(w http.ResponseWriter,
 	handler.ServeHTTP(w, r)
 }
 
+// GetTopicIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) GetTopicIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetTopicIamPolicy(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Publish operation middleware
 func (siw *ServerInterfaceWrapper) Publish(w http.ResponseWriter, r *http.Request) {
 
@@ -988,6 +1446,76 @@ func (siw *ServerInterfaceWrapper) Publish(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Publish(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetTopicIamPolicy operation middleware
+func (siw *ServerInterfaceWrapper) SetTopicIamPolicy(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetTopicIamPolicy(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestTopicIamPermissions operation middleware
+func (siw *ServerInterfaceWrapper) TestTopicIamPermissions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestTopicIamPermissions(w, r, project, topic)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1126,6 +1654,24 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/readyz", wrapper.GetReadiness)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/schemas/{schema}:getIamPolicy", wrapper.GetSchemaIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/schemas/{schema}:setIamPolicy", wrapper.SetSchemaIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/schemas/{schema}:testIamPermissions", wrapper.TestSchemaIamPermissions)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}:getIamPolicy", wrapper.GetSnapshotIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}:setIamPolicy", wrapper.SetSnapshotIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}:testIamPermissions", wrapper.TestSnapshotIamPermissions)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/projects/{project}/subscriptions", wrapper.ListSubscriptions)
 	})
 	r.Group(func(r chi.Router) {
@@ -1147,6 +1693,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:detach", wrapper.DetachSubscription)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:getIamPolicy", wrapper.GetSubscriptionIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:modifyAckDeadline", wrapper.ModifyAckDeadline)
 	})
 	r.Group(func(r chi.Router) {
@@ -1154,6 +1703,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:pull", wrapper.Pull)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:setIamPolicy", wrapper.SetSubscriptionIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:testIamPermissions", wrapper.TestSubscriptionIamPermissions)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/projects/{project}/topics", wrapper.ListTopics)
@@ -1174,7 +1729,16 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/v1/projects/{project}/topics/{topic}/subscriptions", wrapper.ListTopicSubscriptions)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/topics/{topic}:getIamPolicy", wrapper.GetTopicIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/projects/{project}/topics/{topic}:publish", wrapper.Publish)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/topics/{topic}:setIamPolicy", wrapper.SetTopicIamPolicy)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/topics/{topic}:testIamPermissions", wrapper.TestTopicIamPermissions)
 	})
 
 	return r
@@ -1435,6 +1999,418 @@ type GetReadinessdefaultJSONResponse struct {
 }
 
 func (response GetReadinessdefaultJSONResponse) VisitGetReadinessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSchemaIamPolicyRequestObject struct {
+	Project ProjectID `json:"project"`
+	Schema  SchemaID  `json:"schema"`
+}
+
+type GetSchemaIamPolicyResponseObject interface {
+	VisitGetSchemaIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetSchemaIamPolicy200JSONResponse Policy
+
+func (response GetSchemaIamPolicy200JSONResponse) VisitGetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSchemaIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response GetSchemaIamPolicy400JSONResponse) VisitGetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSchemaIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetSchemaIamPolicy404JSONResponse) VisitGetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSchemaIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response GetSchemaIamPolicydefaultJSONResponse) VisitGetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSchemaIamPolicyRequestObject struct {
+	Project ProjectID `json:"project"`
+	Schema  SchemaID  `json:"schema"`
+	Body    *SetSchemaIamPolicyJSONRequestBody
+}
+
+type SetSchemaIamPolicyResponseObject interface {
+	VisitSetSchemaIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type SetSchemaIamPolicy200JSONResponse Policy
+
+func (response SetSchemaIamPolicy200JSONResponse) VisitSetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSchemaIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response SetSchemaIamPolicy400JSONResponse) VisitSetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSchemaIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response SetSchemaIamPolicy404JSONResponse) VisitSetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSchemaIamPolicy501JSONResponse struct{ NotImplementedJSONResponse }
+
+func (response SetSchemaIamPolicy501JSONResponse) VisitSetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSchemaIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response SetSchemaIamPolicydefaultJSONResponse) VisitSetSchemaIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSchemaIamPermissionsRequestObject struct {
+	Project ProjectID `json:"project"`
+	Schema  SchemaID  `json:"schema"`
+	Body    *TestSchemaIamPermissionsJSONRequestBody
+}
+
+type TestSchemaIamPermissionsResponseObject interface {
+	VisitTestSchemaIamPermissionsResponse(w http.ResponseWriter) error
+}
+
+type TestSchemaIamPermissions200JSONResponse TestIamPermissionsResponse
+
+func (response TestSchemaIamPermissions200JSONResponse) VisitTestSchemaIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSchemaIamPermissions400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response TestSchemaIamPermissions400JSONResponse) VisitTestSchemaIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSchemaIamPermissionsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response TestSchemaIamPermissionsdefaultJSONResponse) VisitTestSchemaIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshotIamPolicyRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+}
+
+type GetSnapshotIamPolicyResponseObject interface {
+	VisitGetSnapshotIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetSnapshotIamPolicy200JSONResponse Policy
+
+func (response GetSnapshotIamPolicy200JSONResponse) VisitGetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshotIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response GetSnapshotIamPolicy400JSONResponse) VisitGetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshotIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetSnapshotIamPolicy404JSONResponse) VisitGetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshotIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response GetSnapshotIamPolicydefaultJSONResponse) VisitGetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSnapshotIamPolicyRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+	Body     *SetSnapshotIamPolicyJSONRequestBody
+}
+
+type SetSnapshotIamPolicyResponseObject interface {
+	VisitSetSnapshotIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type SetSnapshotIamPolicy200JSONResponse Policy
+
+func (response SetSnapshotIamPolicy200JSONResponse) VisitSetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSnapshotIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response SetSnapshotIamPolicy400JSONResponse) VisitSetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSnapshotIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response SetSnapshotIamPolicy404JSONResponse) VisitSetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSnapshotIamPolicy501JSONResponse struct{ NotImplementedJSONResponse }
+
+func (response SetSnapshotIamPolicy501JSONResponse) VisitSetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSnapshotIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response SetSnapshotIamPolicydefaultJSONResponse) VisitSetSnapshotIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSnapshotIamPermissionsRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+	Body     *TestSnapshotIamPermissionsJSONRequestBody
+}
+
+type TestSnapshotIamPermissionsResponseObject interface {
+	VisitTestSnapshotIamPermissionsResponse(w http.ResponseWriter) error
+}
+
+type TestSnapshotIamPermissions200JSONResponse TestIamPermissionsResponse
+
+func (response TestSnapshotIamPermissions200JSONResponse) VisitTestSnapshotIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSnapshotIamPermissions400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response TestSnapshotIamPermissions400JSONResponse) VisitTestSnapshotIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSnapshotIamPermissionsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response TestSnapshotIamPermissionsdefaultJSONResponse) VisitTestSnapshotIamPermissionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1955,6 +2931,74 @@ func (response DetachSubscriptiondefaultJSONResponse) VisitDetachSubscriptionRes
 	return err
 }
 
+type GetSubscriptionIamPolicyRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+}
+
+type GetSubscriptionIamPolicyResponseObject interface {
+	VisitGetSubscriptionIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetSubscriptionIamPolicy200JSONResponse Policy
+
+func (response GetSubscriptionIamPolicy200JSONResponse) VisitGetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSubscriptionIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response GetSubscriptionIamPolicy400JSONResponse) VisitGetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSubscriptionIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetSubscriptionIamPolicy404JSONResponse) VisitGetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSubscriptionIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response GetSubscriptionIamPolicydefaultJSONResponse) VisitGetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ModifyAckDeadlineRequestObject struct {
 	Project      ProjectID      `json:"project"`
 	Subscription SubscriptionID `json:"subscription"`
@@ -2165,6 +3209,144 @@ type PulldefaultJSONResponse struct {
 }
 
 func (response PulldefaultJSONResponse) VisitPullResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSubscriptionIamPolicyRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *SetSubscriptionIamPolicyJSONRequestBody
+}
+
+type SetSubscriptionIamPolicyResponseObject interface {
+	VisitSetSubscriptionIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type SetSubscriptionIamPolicy200JSONResponse Policy
+
+func (response SetSubscriptionIamPolicy200JSONResponse) VisitSetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSubscriptionIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response SetSubscriptionIamPolicy400JSONResponse) VisitSetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSubscriptionIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response SetSubscriptionIamPolicy404JSONResponse) VisitSetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSubscriptionIamPolicy501JSONResponse struct{ NotImplementedJSONResponse }
+
+func (response SetSubscriptionIamPolicy501JSONResponse) VisitSetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetSubscriptionIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response SetSubscriptionIamPolicydefaultJSONResponse) VisitSetSubscriptionIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSubscriptionIamPermissionsRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *TestSubscriptionIamPermissionsJSONRequestBody
+}
+
+type TestSubscriptionIamPermissionsResponseObject interface {
+	VisitTestSubscriptionIamPermissionsResponse(w http.ResponseWriter) error
+}
+
+type TestSubscriptionIamPermissions200JSONResponse TestIamPermissionsResponse
+
+func (response TestSubscriptionIamPermissions200JSONResponse) VisitTestSubscriptionIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSubscriptionIamPermissions400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response TestSubscriptionIamPermissions400JSONResponse) VisitTestSubscriptionIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestSubscriptionIamPermissionsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response TestSubscriptionIamPermissionsdefaultJSONResponse) VisitTestSubscriptionIamPermissionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2602,6 +3784,74 @@ func (response ListTopicSubscriptionsdefaultJSONResponse) VisitListTopicSubscrip
 	return err
 }
 
+type GetTopicIamPolicyRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+}
+
+type GetTopicIamPolicyResponseObject interface {
+	VisitGetTopicIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetTopicIamPolicy200JSONResponse Policy
+
+func (response GetTopicIamPolicy200JSONResponse) VisitGetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTopicIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response GetTopicIamPolicy400JSONResponse) VisitGetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTopicIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetTopicIamPolicy404JSONResponse) VisitGetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTopicIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response GetTopicIamPolicydefaultJSONResponse) VisitGetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PublishRequestObject struct {
 	Project ProjectID `json:"project"`
 	Topic   TopicID   `json:"topic"`
@@ -2685,6 +3935,144 @@ func (response PublishdefaultJSONResponse) VisitPublishResponse(w http.ResponseW
 	return err
 }
 
+type SetTopicIamPolicyRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *SetTopicIamPolicyJSONRequestBody
+}
+
+type SetTopicIamPolicyResponseObject interface {
+	VisitSetTopicIamPolicyResponse(w http.ResponseWriter) error
+}
+
+type SetTopicIamPolicy200JSONResponse Policy
+
+func (response SetTopicIamPolicy200JSONResponse) VisitSetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetTopicIamPolicy400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response SetTopicIamPolicy400JSONResponse) VisitSetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetTopicIamPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response SetTopicIamPolicy404JSONResponse) VisitSetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetTopicIamPolicy501JSONResponse struct{ NotImplementedJSONResponse }
+
+func (response SetTopicIamPolicy501JSONResponse) VisitSetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(501)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetTopicIamPolicydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response SetTopicIamPolicydefaultJSONResponse) VisitSetTopicIamPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestTopicIamPermissionsRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *TestTopicIamPermissionsJSONRequestBody
+}
+
+type TestTopicIamPermissionsResponseObject interface {
+	VisitTestTopicIamPermissionsResponse(w http.ResponseWriter) error
+}
+
+type TestTopicIamPermissions200JSONResponse TestIamPermissionsResponse
+
+func (response TestTopicIamPermissions200JSONResponse) VisitTestTopicIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestTopicIamPermissions400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response TestTopicIamPermissions400JSONResponse) VisitTestTopicIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestTopicIamPermissionsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response TestTopicIamPermissionsdefaultJSONResponse) VisitTestTopicIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// GetPublicKeys Read the keys that push tokens are verified with
@@ -2702,6 +4090,24 @@ type StrictServerInterface interface {
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
+	// GetSchemaIamPolicy Read the access policy of a schema
+	// (GET /v1/projects/{project}/schemas/{schema}:getIamPolicy)
+	GetSchemaIamPolicy(ctx context.Context, request GetSchemaIamPolicyRequestObject) (GetSchemaIamPolicyResponseObject, error)
+	// SetSchemaIamPolicy Replace the access policy of a schema
+	// (POST /v1/projects/{project}/schemas/{schema}:setIamPolicy)
+	SetSchemaIamPolicy(ctx context.Context, request SetSchemaIamPolicyRequestObject) (SetSchemaIamPolicyResponseObject, error)
+	// TestSchemaIamPermissions Ask which permissions a caller has on a schema
+	// (POST /v1/projects/{project}/schemas/{schema}:testIamPermissions)
+	TestSchemaIamPermissions(ctx context.Context, request TestSchemaIamPermissionsRequestObject) (TestSchemaIamPermissionsResponseObject, error)
+	// GetSnapshotIamPolicy Read the access policy of a snapshot
+	// (GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy)
+	GetSnapshotIamPolicy(ctx context.Context, request GetSnapshotIamPolicyRequestObject) (GetSnapshotIamPolicyResponseObject, error)
+	// SetSnapshotIamPolicy Replace the access policy of a snapshot
+	// (POST /v1/projects/{project}/snapshots/{snapshot}:setIamPolicy)
+	SetSnapshotIamPolicy(ctx context.Context, request SetSnapshotIamPolicyRequestObject) (SetSnapshotIamPolicyResponseObject, error)
+	// TestSnapshotIamPermissions Ask which permissions a caller has on a snapshot
+	// (POST /v1/projects/{project}/snapshots/{snapshot}:testIamPermissions)
+	TestSnapshotIamPermissions(ctx context.Context, request TestSnapshotIamPermissionsRequestObject) (TestSnapshotIamPermissionsResponseObject, error)
 	// ListSubscriptions List the subscriptions of a project
 	// (GET /v1/projects/{project}/subscriptions)
 	ListSubscriptions(ctx context.Context, request ListSubscriptionsRequestObject) (ListSubscriptionsResponseObject, error)
@@ -2723,6 +4129,9 @@ type StrictServerInterface interface {
 	// DetachSubscription Detach a subscription from its topic
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:detach)
 	DetachSubscription(ctx context.Context, request DetachSubscriptionRequestObject) (DetachSubscriptionResponseObject, error)
+	// GetSubscriptionIamPolicy Read the access policy of a subscription
+	// (GET /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy)
+	GetSubscriptionIamPolicy(ctx context.Context, request GetSubscriptionIamPolicyRequestObject) (GetSubscriptionIamPolicyResponseObject, error)
 	// ModifyAckDeadline Extend leases, or give messages back
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:modifyAckDeadline)
 	ModifyAckDeadline(ctx context.Context, request ModifyAckDeadlineRequestObject) (ModifyAckDeadlineResponseObject, error)
@@ -2732,6 +4141,12 @@ type StrictServerInterface interface {
 	// Pull Pull messages
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:pull)
 	Pull(ctx context.Context, request PullRequestObject) (PullResponseObject, error)
+	// SetSubscriptionIamPolicy Replace the access policy of a subscription
+	// (POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy)
+	SetSubscriptionIamPolicy(ctx context.Context, request SetSubscriptionIamPolicyRequestObject) (SetSubscriptionIamPolicyResponseObject, error)
+	// TestSubscriptionIamPermissions Ask which permissions a caller has on a subscription
+	// (POST /v1/projects/{project}/subscriptions/{subscription}:testIamPermissions)
+	TestSubscriptionIamPermissions(ctx context.Context, request TestSubscriptionIamPermissionsRequestObject) (TestSubscriptionIamPermissionsResponseObject, error)
 	// ListTopics List the topics of a project
 	// (GET /v1/projects/{project}/topics)
 	ListTopics(ctx context.Context, request ListTopicsRequestObject) (ListTopicsResponseObject, error)
@@ -2750,9 +4165,18 @@ type StrictServerInterface interface {
 	// ListTopicSubscriptions List the subscriptions attached to a topic
 	// (GET /v1/projects/{project}/topics/{topic}/subscriptions)
 	ListTopicSubscriptions(ctx context.Context, request ListTopicSubscriptionsRequestObject) (ListTopicSubscriptionsResponseObject, error)
+	// GetTopicIamPolicy Read the access policy of a topic
+	// (GET /v1/projects/{project}/topics/{topic}:getIamPolicy)
+	GetTopicIamPolicy(ctx context.Context, request GetTopicIamPolicyRequestObject) (GetTopicIamPolicyResponseObject, error)
 	// Publish Publish messages
 	// (POST /v1/projects/{project}/topics/{topic}:publish)
 	Publish(ctx context.Context, request PublishRequestObject) (PublishResponseObject, error)
+	// SetTopicIamPolicy Replace the access policy of a topic
+	// (POST /v1/projects/{project}/topics/{topic}:setIamPolicy)
+	SetTopicIamPolicy(ctx context.Context, request SetTopicIamPolicyRequestObject) (SetTopicIamPolicyResponseObject, error)
+	// TestTopicIamPermissions Ask which permissions a caller has on a topic
+	// (POST /v1/projects/{project}/topics/{topic}:testIamPermissions)
+	TestTopicIamPermissions(ctx context.Context, request TestTopicIamPermissionsRequestObject) (TestTopicIamPermissionsResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -2907,6 +4331,196 @@ func (sh *strictHandler) GetReadiness(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetReadinessResponseObject); ok {
 		if err := validResponse.VisitGetReadinessResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSchemaIamPolicy operation middleware
+func (sh *strictHandler) GetSchemaIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	var request GetSchemaIamPolicyRequestObject
+
+	request.Project = project
+	request.Schema = schema
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSchemaIamPolicy(ctx, request.(GetSchemaIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSchemaIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSchemaIamPolicyResponseObject); ok {
+		if err := validResponse.VisitGetSchemaIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetSchemaIamPolicy operation middleware
+func (sh *strictHandler) SetSchemaIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	var request SetSchemaIamPolicyRequestObject
+
+	request.Project = project
+	request.Schema = schema
+
+	var body SetSchemaIamPolicyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetSchemaIamPolicy(ctx, request.(SetSchemaIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetSchemaIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetSchemaIamPolicyResponseObject); ok {
+		if err := validResponse.VisitSetSchemaIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestSchemaIamPermissions operation middleware
+func (sh *strictHandler) TestSchemaIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	var request TestSchemaIamPermissionsRequestObject
+
+	request.Project = project
+	request.Schema = schema
+
+	var body TestSchemaIamPermissionsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestSchemaIamPermissions(ctx, request.(TestSchemaIamPermissionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestSchemaIamPermissions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestSchemaIamPermissionsResponseObject); ok {
+		if err := validResponse.VisitTestSchemaIamPermissionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSnapshotIamPolicy operation middleware
+func (sh *strictHandler) GetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	var request GetSnapshotIamPolicyRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSnapshotIamPolicy(ctx, request.(GetSnapshotIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSnapshotIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSnapshotIamPolicyResponseObject); ok {
+		if err := validResponse.VisitGetSnapshotIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetSnapshotIamPolicy operation middleware
+func (sh *strictHandler) SetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	var request SetSnapshotIamPolicyRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+
+	var body SetSnapshotIamPolicyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetSnapshotIamPolicy(ctx, request.(SetSnapshotIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetSnapshotIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetSnapshotIamPolicyResponseObject); ok {
+		if err := validResponse.VisitSetSnapshotIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestSnapshotIamPermissions operation middleware
+func (sh *strictHandler) TestSnapshotIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	var request TestSnapshotIamPermissionsRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+
+	var body TestSnapshotIamPermissionsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestSnapshotIamPermissions(ctx, request.(TestSnapshotIamPermissionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestSnapshotIamPermissions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestSnapshotIamPermissionsResponseObject); ok {
+		if err := validResponse.VisitTestSnapshotIamPermissionsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -3135,6 +4749,33 @@ func (sh *strictHandler) DetachSubscription(w http.ResponseWriter, r *http.Reque
 	}
 }
 
+// GetSubscriptionIamPolicy operation middleware
+func (sh *strictHandler) GetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request GetSubscriptionIamPolicyRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSubscriptionIamPolicy(ctx, request.(GetSubscriptionIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSubscriptionIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSubscriptionIamPolicyResponseObject); ok {
+		if err := validResponse.VisitGetSubscriptionIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ModifyAckDeadline operation middleware
 func (sh *strictHandler) ModifyAckDeadline(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	var request ModifyAckDeadlineRequestObject
@@ -3230,6 +4871,74 @@ func (sh *strictHandler) Pull(w http.ResponseWriter, r *http.Request, project Pr
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PullResponseObject); ok {
 		if err := validResponse.VisitPullResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetSubscriptionIamPolicy operation middleware
+func (sh *strictHandler) SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request SetSubscriptionIamPolicyRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body SetSubscriptionIamPolicyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetSubscriptionIamPolicy(ctx, request.(SetSubscriptionIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetSubscriptionIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetSubscriptionIamPolicyResponseObject); ok {
+		if err := validResponse.VisitSetSubscriptionIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestSubscriptionIamPermissions operation middleware
+func (sh *strictHandler) TestSubscriptionIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request TestSubscriptionIamPermissionsRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body TestSubscriptionIamPermissionsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestSubscriptionIamPermissions(ctx, request.(TestSubscriptionIamPermissionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestSubscriptionIamPermissions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestSubscriptionIamPermissionsResponseObject); ok {
+		if err := validResponse.VisitTestSubscriptionIamPermissionsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -3415,6 +5124,33 @@ func (sh *strictHandler) ListTopicSubscriptions(w http.ResponseWriter, r *http.R
 	}
 }
 
+// GetTopicIamPolicy operation middleware
+func (sh *strictHandler) GetTopicIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request GetTopicIamPolicyRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTopicIamPolicy(ctx, request.(GetTopicIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTopicIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetTopicIamPolicyResponseObject); ok {
+		if err := validResponse.VisitGetTopicIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // Publish operation middleware
 func (sh *strictHandler) Publish(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
 	var request PublishRequestObject
@@ -3442,6 +5178,74 @@ func (sh *strictHandler) Publish(w http.ResponseWriter, r *http.Request, project
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PublishResponseObject); ok {
 		if err := validResponse.VisitPublishResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetTopicIamPolicy operation middleware
+func (sh *strictHandler) SetTopicIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request SetTopicIamPolicyRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body SetTopicIamPolicyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetTopicIamPolicy(ctx, request.(SetTopicIamPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetTopicIamPolicy")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetTopicIamPolicyResponseObject); ok {
+		if err := validResponse.VisitSetTopicIamPolicyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestTopicIamPermissions operation middleware
+func (sh *strictHandler) TestTopicIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request TestTopicIamPermissionsRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body TestTopicIamPermissionsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestTopicIamPermissions(ctx, request.(TestTopicIamPermissionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestTopicIamPermissions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestTopicIamPermissionsResponseObject); ok {
+		if err := validResponse.VisitTestTopicIamPermissionsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

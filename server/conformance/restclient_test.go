@@ -174,7 +174,6 @@ func TestClientTopics(t *testing.T) {
 			c.t.Errorf("patched to %+v", patched)
 		}
 		refused(c, topics.Patch(orders, &pubsub.UpdateTopicRequest{Topic: &pubsub.Topic{}}), 400, "INVALID_ARGUMENT", "updateMask")
-		refused(c, topics.GetIamPolicy(orders), 501, "UNIMPLEMENTED", "GetIamPolicy")
 		ok(c, topics.Delete(orders))
 		refused(c, topics.Delete(orders), 404, "NOT_FOUND")
 	})
