@@ -2,7 +2,10 @@ package pusher
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"postrider/subscriptions"
@@ -132,7 +135,7 @@ func settlement(pushes []*push) subscriptions.Settlement {
 		case p.reason.released():
 			s.Releases = append(s.Releases, p.receipt)
 		default:
-			s.Nacks = append(s.Nacks, subscriptions.Nack{Receipt: p.receipt, AtLeast: p.atLeast})
+			s.Nacks = append(s.Nacks, subscriptions.Nack{Receipt: p.receipt, AtLeast: p.atLeast, Reason: why(p)})
 		}
 	}
 	return s
@@ -166,4 +169,16 @@ func (w *worker) storeWorks() {
 		w.storeUntil = time.Time{}
 		w.store.reset()
 	}
+}
+
+// why says in a line why a push was refused.
+func why(p *push) string {
+	if p.reason == badStatus || p.reason == redirected {
+		return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", p.answer.status, http.StatusText(p.answer.status)))
+	}
+	text := string(p.reason)
+	if p.answer.err != nil {
+		text += ": " + p.answer.err.Error()
+	}
+	return subscriptions.Reason(text)
 }

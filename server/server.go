@@ -28,6 +28,7 @@ type Backend interface {
 	Subscriptions
 	Attachments
 	Messages
+	Blocks
 }
 
 // Options of a server. The zero value is for use on loopback.

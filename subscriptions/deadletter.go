@@ -76,13 +76,22 @@ func (s *Service) sweepOnce(ctx context.Context, owned Subscription, place int) 
 	if err != nil || len(res.Dead) == 0 || sub.DeadLetter == nil {
 		return res, sub, err
 	}
-	return res, sub, s.moveDead(ctx, sub, res.Dead)
+	err = s.moveDead(ctx, sub, res.Dead)
+	if CodeOf(err) == NotFound {
+		s.log.WarnContext(ctx, "the dead-letter topic does not exist; exhausted messages stay at the source",
+			"subscription", sub.Name.String(), "topic", sub.DeadLetter.Topic.String(), "messages", len(res.Dead))
+		err = nil
+	}
+	if outdated(err) {
+		err = nil // revised or gone meanwhile: the next sweep sees to it
+	}
+	return res, sub, err
 }
 
 // moveDead moves messages to the dead-letter topic: append there, settle at the
 // source, forget there. Each step may be repeated, by any server, so whatever
 // happens in between a message is in one of the two and in the dead-letter
-// topic once. While that topic does not exist the messages stay.
+// topic once. NOT_FOUND while that topic does not exist: the messages stay.
 func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Delivery) error {
 	letters, settled, ids := make([]Message, len(dead)), make([]Receipt, len(dead)), make([]MessageID, len(dead))
 	for i, d := range dead {
@@ -93,18 +102,11 @@ func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Deliver
 		target = t.UID
 		return s.store.AppendDead(ctx, t.Ref(), sub.UID, letters, deadLetterRetention)
 	})
-	if CodeOf(err) == NotFound {
-		s.log.WarnContext(ctx, "the dead-letter topic does not exist; exhausted messages stay at the source",
-			"subscription", sub.Name.String(), "topic", sub.DeadLetter.Topic.String(), "messages", len(dead))
-		return nil
-	}
 	if err != nil {
 		return err
 	}
-	if err := s.store.SettleDead(ctx, sub.Ref(), settled); err != nil && !outdated(err) {
+	if err := s.store.SettleDead(ctx, sub.Ref(), settled); err != nil {
 		return err
-	} else if err != nil {
-		return nil // revised or gone meanwhile: the next sweep sees to it
 	}
 	return s.store.ForgetDead(ctx, target, sub.UID, ids)
 }

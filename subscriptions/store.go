@@ -221,15 +221,6 @@ type Nack struct {
 	Reason string
 }
 
-// Why an attempt failed, where nothing more is known.
-const (
-	ReasonExpired = "the ack deadline passed without an answer"
-	ReasonRefused = "refused by the subscriber"
-)
-
-// MaxReason bounds the Reason of a Nack, in bytes.
-const MaxReason = 200
-
 // NackRequest returns messages that their receivers refused.
 type NackRequest struct {
 	Ref
@@ -295,68 +286,6 @@ type Leases interface {
 	// Remaining tells how much longer each lease lasts: 0 for one that is over, or
 	// was ended, or is not of the current delivery. No message may come twice.
 	Remaining(ctx context.Context, ref Ref, receipts []Receipt) ([]time.Duration, error)
-}
-
-// Block is an ordering key whose first outstanding message has failed, so that
-// all later ones wait.
-type Block struct {
-	// Head is that message, by its last delivery.
-	Head Delivery
-	// Since is how long ago an attempt of it failed for the first time, Failed how
-	// long ago one did for the last time, and Reason is why then.
-	Since, Failed time.Duration
-	Reason        string
-	State         BlockState
-	// Next is how long until the state changes by itself, 0 if it may any moment.
-	Next time.Duration
-	// Behind is how many messages of the key wait behind the head.
-	Behind int64
-}
-
-// BlockState is what becomes of a blocked key's head next.
-type BlockState int8
-
-const (
-	// BlockTried: it is leased.
-	BlockTried BlockState = iota + 1
-	// BlockWaiting: it waits for its next attempt.
-	BlockWaiting
-	// BlockDead: it waits to be moved to the dead-letter topic.
-	BlockDead
-)
-
-// BlockPlace is the place of a block in their list. The zero value is before the
-// first one.
-type BlockPlace struct {
-	// Milli is when the key became blocked, by the store's clock in ms.
-	Milli int64
-	ID    MessageID
-	Key   uint64
-}
-
-// BlocksRequest asks for blocked ordering keys.
-type BlocksRequest struct {
-	Ref
-	// Key, unless 0, is the only key that is asked for.
-	Key uint64
-	// After is where the last page ended.
-	After BlockPlace
-	// Max bounds the answer; a store may return fewer.
-	Max int
-}
-
-// BlocksResult is a page of blocked ordering keys.
-type BlocksResult struct {
-	Blocks []Block
-	// More tells whether there may be another page, which begins after Next.
-	More bool
-	Next BlockPlace
-}
-
-// Blocks tells what stands in the way of ordering keys.
-type Blocks interface {
-	// Blocked lists keys by how long they are blocked, the longest first.
-	Blocked(context.Context, BlocksRequest) (BlocksResult, error)
 }
 
 // SweepRequest asks for the upkeep of a subscription that nobody may be pulling.

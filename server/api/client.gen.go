@@ -119,6 +119,62 @@ type ClientInterface interface {
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListBlockedKeysWithBody List blocked ordering keys
+	//
+	// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+	// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+	// order has none.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+	ListBlockedKeysWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBlockedKeys List blocked ordering keys
+	//
+	// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+	// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+	// order has none.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+	ListBlockedKeys(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
+	//
+	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// exist; INVALID_ARGUMENT when a field is missing or malformed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+	UnblockKeyWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UnblockKey Drop or dead-letter the message that blocks an ordering key
+	//
+	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// exist; INVALID_ARGUMENT when a field is missing or malformed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+	UnblockKey(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetReadiness Can the process serve
 	//
 	// Answers 200 when requests can be served. `warnings` name settings of the store that put messages at risk.
@@ -723,6 +779,102 @@ func (c *Client) GetOpenIDConfiguration(ctx context.Context, reqEditors ...Reque
 // Corresponds with GET /healthz (the `GetHealth` operationId).
 func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetHealthRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBlockedKeysWithBody List blocked ordering keys
+//
+// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+// order has none.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+func (c *Client) ListBlockedKeysWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBlockedKeysRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBlockedKeys List blocked ordering keys
+//
+// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+// order has none.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+func (c *Client) ListBlockedKeys(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBlockedKeysRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
+//
+// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+//
+// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// exist; INVALID_ARGUMENT when a field is missing or malformed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+func (c *Client) UnblockKeyWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnblockKeyRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UnblockKey Drop or dead-letter the message that blocks an ordering key
+//
+// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+//
+// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// exist; INVALID_ARGUMENT when a field is missing or malformed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+func (c *Client) UnblockKey(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUnblockKeyRequest(c.Server, project, subscription, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1844,6 +1996,114 @@ func NewGetHealthRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListBlockedKeysRequest calls the generic ListBlockedKeys builder with application/json body
+func NewListBlockedKeysRequest(server string, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewListBlockedKeysRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewListBlockedKeysRequestWithBody constructs an http.Request for the ListBlockedKeys method, with any body, and a specified content type
+func NewListBlockedKeysRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:blockedKeys", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewUnblockKeyRequest calls the generic UnblockKey builder with application/json body
+func NewUnblockKeyRequest(server string, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUnblockKeyRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewUnblockKeyRequestWithBody constructs an http.Request for the UnblockKey method, with any body, and a specified content type
+func NewUnblockKeyRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:unblockKey", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -3502,6 +3762,62 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetHealthResult, error)
 
+	// ListBlockedKeysWithBodyWithResponse List blocked ordering keys
+	//
+	// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+	// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+	// order has none.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+	ListBlockedKeysWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListBlockedKeysResult, error)
+
+	// ListBlockedKeysWithResponse List blocked ordering keys
+	//
+	// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+	// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+	// order has none.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+	ListBlockedKeysWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*ListBlockedKeysResult, error)
+
+	// UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
+	//
+	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// exist; INVALID_ARGUMENT when a field is missing or malformed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+	UnblockKeyWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UnblockKeyResult, error)
+
+	// UnblockKeyWithResponse Drop or dead-letter the message that blocks an ordering key
+	//
+	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// exist; INVALID_ARGUMENT when a field is missing or malformed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+	UnblockKeyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockKeyResult, error)
+
 	// GetReadinessWithResponse Can the process serve
 	//
 	// Answers 200 when requests can be served. `warnings` name settings of the store that put messages at risk.
@@ -4156,6 +4472,64 @@ func (r GetHealthResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r GetHealthResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ListBlockedKeysResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListBlockedKeysResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBlockedKeysResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBlockedKeysResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type UnblockKeyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Empty
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r UnblockKeyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UnblockKeyResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -5091,6 +5465,86 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 		return nil, err
 	}
 	return ParseGetHealthResult(rsp)
+}
+
+// ListBlockedKeysWithBodyWithResponse List blocked ordering keys
+//
+// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+// order has none.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+func (c *ClientWithResponses) ListBlockedKeysWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListBlockedKeysResult, error) {
+	rsp, err := c.ListBlockedKeysWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBlockedKeysResult(rsp)
+}
+
+// ListBlockedKeysWithResponse List blocked ordering keys
+//
+// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
+// once, so that all later messages of the key wait behind it. The longest blocked comes first. A subscription without
+// order has none.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
+func (c *ClientWithResponses) ListBlockedKeysWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*ListBlockedKeysResult, error) {
+	rsp, err := c.ListBlockedKeys(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBlockedKeysResult(rsp)
+}
+
+// UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
+//
+// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+//
+// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// exist; INVALID_ARGUMENT when a field is missing or malformed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+func (c *ClientWithResponses) UnblockKeyWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UnblockKeyResult, error) {
+	rsp, err := c.UnblockKeyWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUnblockKeyResult(rsp)
+}
+
+// UnblockKeyWithResponse Drop or dead-letter the message that blocks an ordering key
+//
+// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
+// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+//
+// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
+// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// exist; INVALID_ARGUMENT when a field is missing or malformed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
+func (c *ClientWithResponses) UnblockKeyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockKeyResult, error) {
+	rsp, err := c.UnblockKey(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUnblockKeyResult(rsp)
 }
 
 // GetReadinessWithResponse Can the process serve
@@ -6066,6 +6520,100 @@ func ParseGetHealthResult(rsp *http.Response) (*GetHealthResult, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListBlockedKeysResult parses an HTTP response from a ListBlockedKeysWithResponse call
+func ParseListBlockedKeysResult(rsp *http.Response) (*ListBlockedKeysResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBlockedKeysResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListBlockedKeysResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUnblockKeyResult parses an HTTP response from a UnblockKeyWithResponse call
+func ParseUnblockKeyResult(rsp *http.Response) (*UnblockKeyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UnblockKeyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Empty
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Failure

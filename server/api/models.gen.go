@@ -7,6 +7,14 @@ import (
 	"postrider/server/wire"
 )
 
+// Defines values for BlockedKeyState.
+const (
+	BlockedKeyStateDead        BlockedKeyState = "DEAD"
+	BlockedKeyStateDelivering  BlockedKeyState = "DELIVERING"
+	BlockedKeyStateUnspecified BlockedKeyState = "STATE_UNSPECIFIED"
+	BlockedKeyStateWaiting     BlockedKeyState = "WAITING"
+)
+
 // Defines values for SchemaSettingsEncoding.
 const (
 	EncodingBinary      SchemaSettingsEncoding = "BINARY"
@@ -26,6 +34,13 @@ const (
 	TopicStateActive                 TopicState = "ACTIVE"
 	TopicStateIngestionResourceError TopicState = "INGESTION_RESOURCE_ERROR"
 	TopicStateUnspecified            TopicState = "STATE_UNSPECIFIED"
+)
+
+// Defines values for UnblockKeyRequestAction.
+const (
+	UnblockActionDeadLetter  UnblockKeyRequestAction = "DEAD_LETTER"
+	UnblockActionDrop        UnblockKeyRequestAction = "DROP"
+	UnblockActionUnspecified UnblockKeyRequestAction = "ACTION_UNSPECIFIED"
 )
 
 // AcknowledgeRequest The deliveries that are done with.
@@ -51,6 +66,43 @@ type BigtableConfig = wire.Object
 
 // Binding A role and who has it. Any object.
 type Binding = wire.Object
+
+// BlockedKey An ordering key that waits for a message which failed.
+type BlockedKey struct {
+	// Attempts How many attempts there were, one that is under way among them.
+	Attempts wire.Int32 `json:"attempts,omitempty"`
+
+	// BlockedTime When an attempt to deliver it failed for the first time.
+	BlockedTime *wire.Timestamp `json:"blockedTime,omitempty"`
+
+	// FailedTime When one failed for the last time.
+	FailedTime *wire.Timestamp `json:"failedTime,omitempty"`
+
+	// LastError Why that one failed, in words.
+	LastError string `json:"lastError,omitempty"`
+
+	// MessageID The message that blocks the key.
+	MessageID string `json:"messageId,omitempty"`
+
+	// MessagesBehind How many messages of the key wait behind this one, as far as they have been looked at: what comes behind a message
+	// that nobody took yet is not counted.
+	MessagesBehind wire.Int64 `json:"messagesBehind,omitempty"`
+
+	// NextTime When the state ends by itself, such as the time of the next attempt.
+	NextTime    *wire.Timestamp `json:"nextTime,omitempty"`
+	OrderingKey string          `json:"orderingKey,omitempty"`
+
+	// PublishTime When that message was published.
+	PublishTime *wire.Timestamp `json:"publishTime,omitempty"`
+
+	// State DELIVERING: a subscriber has the message now. WAITING: for its next attempt. DEAD: to be moved to the dead-letter
+	// topic, which must exist for that.
+	State BlockedKeyState `enum:"STATE_UNSPECIFIED,DELIVERING,WAITING,DEAD" json:"state,omitempty"`
+}
+
+// BlockedKeyState DELIVERING: a subscriber has the message now. WAITING: for its next attempt. DEAD: to be moved to the dead-letter
+// topic, which must exist for that.
+type BlockedKeyState string
 
 // CloudStorageConfig Writes messages to files in Google Cloud Storage. Any object.
 type CloudStorageConfig = wire.Object
@@ -138,6 +190,23 @@ type JSONWebKey struct {
 type JSONWebKeySet struct {
 	// Keys The keys in the order in which they sign.
 	Keys []JSONWebKey `json:"keys"`
+}
+
+// ListBlockedKeysRequest defines model for ListBlockedKeysRequest.
+type ListBlockedKeysRequest struct {
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 200 come at a time.
+	PageSize wire.Int32 `json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken string `json:"pageToken,omitempty"`
+}
+
+// ListBlockedKeysResponse defines model for ListBlockedKeysResponse.
+type ListBlockedKeysResponse struct {
+	BlockedKeys []BlockedKey `json:"blockedKeys,omitempty"`
+
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
 }
 
 // ListSubscriptionsResponse One page of subscriptions.
@@ -533,6 +602,21 @@ type Topic struct {
 // TopicState Set by the server, ignored in requests. ACTIVE.
 type TopicState string
 
+// UnblockKeyRequest defines model for UnblockKeyRequest.
+type UnblockKeyRequest struct {
+	// Action DROP: the message is gone, as if it were acknowledged. DEAD_LETTER: it goes to the subscription's dead-letter
+	// topic.
+	Action UnblockKeyRequestAction `enum:"ACTION_UNSPECIFIED,DROP,DEAD_LETTER" json:"action,omitempty"`
+
+	// MessageID The message that blocks the key, as `:blockedKeys` named it.
+	MessageID   string `json:"messageId,omitempty"`
+	OrderingKey string `json:"orderingKey,omitempty"`
+}
+
+// UnblockKeyRequestAction DROP: the message is gone, as if it were acknowledged. DEAD_LETTER: it goes to the subscription's dead-letter
+// topic.
+type UnblockKeyRequestAction string
+
 // UpdateSubscriptionRequest New values, and which of them to take.
 type UpdateSubscriptionRequest struct {
 	// Subscription A consumer of a topic with a backlog of its own. Messages are pulled, or pushed when `pushConfig` has an
@@ -646,6 +730,12 @@ type ListTopicSubscriptionsParams struct {
 	// PageToken The `nextPageToken` of the previous page; empty for the first.
 	PageToken PageToken `form:"pageToken,omitempty" json:"pageToken,omitempty"`
 }
+
+// ListBlockedKeysJSONRequestBody defines body for ListBlockedKeys for application/json ContentType.
+type ListBlockedKeysJSONRequestBody = ListBlockedKeysRequest
+
+// UnblockKeyJSONRequestBody defines body for UnblockKey for application/json ContentType.
+type UnblockKeyJSONRequestBody = UnblockKeyRequest
 
 // SetSchemaIamPolicyJSONRequestBody defines body for SetSchemaIamPolicy for application/json ContentType.
 type SetSchemaIamPolicyJSONRequestBody = SetIamPolicyRequest

@@ -1,5 +1,5 @@
 -- Failures. What is kept about failed attempts of an outstanding message goes with it.
-local EXPIRED, REFUSED = 'the ack deadline passed without an answer', 'refused by the subscriber' -- as in subscriptions/store.go
+local EXPIRED, REFUSED = 'the ack deadline passed without an answer', 'refused by the subscriber' -- as in subscriptions/reason.go
 local failed_args, blocked_args = {}, {}
 
 -- failed notes that an attempt failed. save_failures writes it.

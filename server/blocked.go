@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"postrider/server/api"
+	"postrider/server/wire"
+	"postrider/subscriptions"
+)
+
+// Blocks are what stands in the way of ordering keys. Each method may also return UNAVAILABLE.
+type Blocks interface {
+	// BlockedKeys: NOT_FOUND, INVALID_ARGUMENT.
+	BlockedKeys(context.Context, subscriptions.SubscriptionName, subscriptions.Page) (page []subscriptions.Block, next string, err error)
+	// UnblockKey: NOT_FOUND, INVALID_ARGUMENT, ABORTED, FAILED_PRECONDITION.
+	UnblockKey(context.Context, subscriptions.SubscriptionName, subscriptions.Unblocking) error
+}
+
+// ListBlockedKeys reads a page of a subscription's blocked ordering keys.
+func (h *handler) ListBlockedKeys(ctx context.Context, r api.ListBlockedKeysRequestObject) (api.ListBlockedKeysResponseObject, error) {
+	name := subscriptionName(r.Project, r.Subscription)
+	page, next, err := h.backend.BlockedKeys(ctx, name, pageOf(r.Body.PageSize, r.Body.PageToken))
+	now := time.Now()
+	keys := make([]api.BlockedKey, len(page))
+	for i, b := range page {
+		keys[i] = apiBlockedKey(b, now)
+	}
+	return api.ListBlockedKeys200JSONResponse{BlockedKeys: keys, NextPageToken: next}, err
+}
+
+var blockedKeyStates = map[subscriptions.BlockState]api.BlockedKeyState{
+	subscriptions.BlockTried:   api.BlockedKeyStateDelivering,
+	subscriptions.BlockWaiting: api.BlockedKeyStateWaiting,
+	subscriptions.BlockDead:    api.BlockedKeyStateDead,
+}
+
+func apiBlockedKey(b subscriptions.Block, now time.Time) api.BlockedKey {
+	m := b.Head.Message
+	in := func(d time.Duration) *wire.Timestamp { return wire.NewTimestamp(now.Add(d).Round(time.Millisecond)) }
+	return api.BlockedKey{
+		OrderingKey: m.OrderingKey, MessageID: m.ID.String(), PublishTime: wire.NewTimestamp(m.PublishTime()),
+		BlockedTime: in(-b.Since), FailedTime: in(-b.Failed), NextTime: in(b.Next),
+		LastError: b.Reason, Attempts: wire.Int32(b.Head.Attempt), State: blockedKeyStates[b.State], MessagesBehind: wire.Int64(b.Behind),
+	}
+}
+
+// UnblockKey takes the message that blocks an ordering key out of the way.
+func (h *handler) UnblockKey(ctx context.Context, r api.UnblockKeyRequestObject) (api.UnblockKeyResponseObject, error) {
+	name := subscriptionName(r.Project, r.Subscription)
+	u := subscriptions.Unblocking{OrderingKey: r.Body.OrderingKey, MessageID: r.Body.MessageID}
+	switch r.Body.Action {
+	case api.UnblockActionDrop:
+	case api.UnblockActionDeadLetter:
+		u.DeadLetter = true
+	default:
+		err := subscriptions.Errorf(subscriptions.InvalidArgument, "action: DROP or DEAD_LETTER is required")
+		return nil, h.unlessSubscriptionMissing(ctx, name, err)
+	}
+	return api.UnblockKey200JSONResponse{}, h.backend.UnblockKey(ctx, name, u)
+}

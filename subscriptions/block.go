@@ -1,0 +1,69 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+)
+
+// Block is an ordering key whose first outstanding message has failed, so that
+// all later ones wait.
+type Block struct {
+	// Head is that message, by its last delivery.
+	Head Delivery
+	// Since is how long ago an attempt of it failed for the first time, Failed how
+	// long ago one did for the last time, and Reason is why then.
+	Since, Failed time.Duration
+	Reason        string
+	State         BlockState
+	// Next is how long until the state changes by itself, 0 if it may any moment.
+	Next time.Duration
+	// Behind is how many messages of the key wait behind the head, besides those
+	// ahead of the cursor.
+	Behind int64
+}
+
+// BlockState is what becomes of a blocked key's head next.
+type BlockState int8
+
+const (
+	// BlockTried: it is leased.
+	BlockTried BlockState = iota + 1
+	// BlockWaiting: it waits for its next attempt.
+	BlockWaiting
+	// BlockDead: it waits to be moved to the dead-letter topic.
+	BlockDead
+)
+
+// BlockPlace is the place of a block in their list. The zero value is before the
+// first one.
+type BlockPlace struct {
+	// Milli is when the key became blocked, by the store's clock in ms.
+	Milli int64
+	ID    MessageID
+	Key   uint64
+}
+
+// BlocksRequest asks for blocked ordering keys.
+type BlocksRequest struct {
+	Ref
+	// Key, unless 0, is the only key that is asked for.
+	Key uint64
+	// After is where the last page ended.
+	After BlockPlace
+	// Max bounds the answer; a store may return fewer.
+	Max int
+}
+
+// BlocksResult is a page of blocked ordering keys.
+type BlocksResult struct {
+	Blocks []Block
+	// More tells whether there may be another page, which begins after Next.
+	More bool
+	Next BlockPlace
+}
+
+// Blocks tells what stands in the way of ordering keys.
+type Blocks interface {
+	// Blocked lists keys by how long they are blocked, the longest first.
+	Blocked(context.Context, BlocksRequest) (BlocksResult, error)
+}
