@@ -81,6 +81,10 @@ func (d *directory) reloadSubscription(ctx context.Context, name SubscriptionNam
 		}
 		return Subscription{}, err
 	}
+	if s, err = s.prepared(); err != nil {
+		delete(d.subscriptions, name)
+		return Subscription{}, err
+	}
 	d.subscriptions[name] = s
 	return s, nil
 }

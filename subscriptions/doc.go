@@ -8,7 +8,7 @@
 //	                    |
 //	                    v
 //	          ahead of the cursor ---- retention passed ----> dropped
-//	                    |
+//	                    |        \--- does not match --------> passed over
 //	                  lease
 //	                    v
 //	  +------------> leased ------------- ack ----------> acked

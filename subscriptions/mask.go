@@ -40,6 +40,9 @@ var subscriptionFields = map[string]fieldKind{
 	"detached":                      fixed,
 	"topicMessageRetentionDuration": fixed,
 	"analyticsHubSubscriptionInfo":  fixed,
+	"postrider.routing":             fixed,
+	"postrider.routing.attribute":   fixed,
+	"postrider.routing.pattern":     fixed,
 
 	"ackDeadlineSeconds":                       mutable,
 	"enableExactlyOnceDelivery":                mutable,

@@ -60,7 +60,8 @@ func (d *directory) refreshSubscription(name SubscriptionName, s Subscription, e
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.subscriptions[name]; ok {
-		setOrDelete(d.subscriptions, name, s, exists && s.Phase == Active)
+		s, err := s.prepared()
+		setOrDelete(d.subscriptions, name, s, exists && s.Phase == Active && err == nil)
 	}
 }
 
@@ -74,6 +75,7 @@ func (d *directory) replace(topics map[TopicName]Topic, subs map[SubscriptionNam
 		d.topics[n] = topics[n]
 	}
 	for n := range d.subscriptions {
-		d.subscriptions[n] = subs[n]
+		s, err := subs[n].prepared()
+		setOrDelete(d.subscriptions, n, s, err == nil)
 	}
 }

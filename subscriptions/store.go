@@ -159,11 +159,17 @@ type Stats struct {
 	Bytes int64
 	// OldestAge is the age of the oldest message that is not acked; 0 without one.
 	OldestAge time.Duration
+	// UpperBound means that Undelivered, Bytes and OldestAge may be too high: the
+	// subscription has a Match, and messages ahead of the cursor that it will
+	// pass over are counted, since nobody has looked at them.
+	UpperBound bool
 	// Totals since the subscription was created. Acked counts messages that
 	// were acked while outstanding; Expired leases that ran out; Dropped
 	// messages that outlived the retention; Lost messages that had vanished
-	// from the log; DeadLettered moves completed by SettleDead.
-	Acked, Nacked, Expired, Dropped, Lost, DeadLettered int64
+	// from the log; DeadLettered moves completed by SettleDead; Filtered messages
+	// that the Match passed over. Of what is dropped ahead of the cursor nobody
+	// knows whether it would have matched.
+	Acked, Nacked, Expired, Dropped, Lost, DeadLettered, Filtered int64
 }
 
 // Rules are the parts of a subscription's configuration that steps act on.
@@ -181,6 +187,10 @@ type Rules struct {
 	// Ordered delivers the messages of an ordering key one after the other. It
 	// is the same in all calls for a subscription.
 	Ordered bool
+	// Match selects messages; nil selects all. What it does not select counts as
+	// acked: it is passed over, costs no delivery and is never outstanding. It is
+	// the same in all calls for a subscription.
+	Match *Match
 }
 
 // LeaseRequest asks for messages.
@@ -273,6 +283,8 @@ type Leases interface {
 	// Lease never returns a dead message, and takes redeliveries for at most
 	// half of Max while there are new messages. Half of an odd Max is rounded up
 	// when Jitter is below 0.5, else down.
+	// With a Match it looks ahead for a bounded number of messages and moves the
+	// cursor over what does not match, so it may return none, and More.
 	Lease(context.Context, LeaseRequest) (LeaseResult, error)
 	Acknowledge(ctx context.Context, ref Ref, receipts []Receipt) error
 	// Confirm is an ack whose effect is told; only a current lease can be acked.

@@ -62,6 +62,13 @@ type Subscription struct {
 	// Expiration is how long the subscription may go unused; 0 is for ever.
 	Expiration time.Duration
 	DeadLetter *DeadLetterPolicy
+	// Filter is an expression over the attributes of messages, and Routing a
+	// pattern for one of them; empty and nil select all. What either does not
+	// select counts as acked. They cannot be changed.
+	Filter  string
+	Routing *Routing
+	// match is Filter and Routing compiled; see prepared.
+	match *Match
 	// Ordered delivers the messages of an ordering key in the order in which they
 	// were published. It cannot be changed.
 	Ordered bool
@@ -138,7 +145,7 @@ func (s Subscription) run() int {
 
 // Rules are the parts of the configuration that the store's steps act on.
 func (s Subscription) Rules(outstanding int) Rules {
-	r := Rules{Retention: s.Retention, Outstanding: outstanding, Ordered: s.Ordered}
+	r := Rules{Retention: s.Retention, Outstanding: outstanding, Ordered: s.Ordered, Match: s.selection()}
 	if s.Retry != nil {
 		r.Retry = s.Retry.Spans()
 	}

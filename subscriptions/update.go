@@ -45,6 +45,11 @@ func (s Subscription) withNewExtensions() (Subscription, error) {
 
 // withExtensions returns s with the masked fields of the object postrider.
 func (s Subscription) withExtensions(change Subscription, fields map[string]bool) (_ Subscription, err error) {
+	if fields["postrider"] {
+		if err := s.keepsRouting(change); err != nil {
+			return s, err
+		}
+	}
 	masked := func(property string) bool { return fields["postrider"] || fields["postrider."+property] }
 	if masked("webhookSecrets") {
 		s.WebhookSecrets, err = resolveWebhookSecrets(change.WebhookSecrets, s.WebhookSecrets)

@@ -132,7 +132,8 @@ func (s *Subscription) complete() error {
 	if s.Expiration != 0 && s.Expiration < MinExpiration {
 		return Errorf(InvalidArgument, "expirationPolicy.ttl: %s is out of range: it must be at least 86400s (1 day); leave ttl out for never", s.Expiration)
 	}
-	return firstError(validateLabels(s.Labels), s.completeDeadLetter(), s.validateRetry(), s.validatePush())
+	_, err := NewMatch(s.Filter, s.Routing)
+	return firstError(err, validateLabels(s.Labels), s.completeDeadLetter(), s.validateRetry(), s.validatePush())
 }
 
 func validateRetention(d time.Duration) error {

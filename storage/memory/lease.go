@@ -14,6 +14,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		if r.Use {
 			st.used = s.now
 		}
+		passed := st.dropped + st.filtered
 		a := answer{state: st, now: s.now, until: s.now + millis(r.Deadline), maxBytes: r.MaxBytes, run: r.Run, runs: map[uint64]int{}}
 		st.expire(s.now, r.Rules, r.Jitter)
 		limit := min(max(r.Max, 1), stepMax)
@@ -27,6 +28,9 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		a.deliver(limit, r.Rules)
 		if len(a.deliveries) == 0 && quota == 0 { // nothing new could be leased
 			a.redeliver(limit, r.Rules)
+		}
+		if st.dropped+st.filtered > passed {
+			st.slot.trim(s.now)
 		}
 
 		result.Deliveries = a.deliveries
@@ -85,7 +89,8 @@ type answer struct {
 	deliveries []subscriptions.Delivery
 	run        int            // how many of one key may be leased
 	runs       map[uint64]int // how many of each key are
-	looked     int            // messages looked at behind the cursor
+	looked     int            // messages looked at behind the cursor, of those that match
+	page       page
 }
 
 // fits tells whether a message has room; the first one always has.
@@ -201,7 +206,19 @@ func (st *state) outlived(id subscriptions.MessageID, now int64, r subscriptions
 // deliver leases messages ahead of the cursor.
 func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	st := a.state
+	if r.Match != nil && (len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding) {
+		return // looking ahead is for leasing
+	}
+	a.page = newPage(limit)
 	for _, e := range st.slot.log.after(st.cursor.n) {
+		if r.Match != nil && a.page.over() {
+			return
+		}
+		if !r.Match.Matches(e.message.Attributes) {
+			a.page.looked++
+			st.pass(e)
+			continue
+		}
 		m := &outstanding{id: e.message.ID, size: e.size, key: keyOf(e.message, r)}
 		leads := a.leads(m.key)
 		leave := !leads && st.overflows(m.key, r)
@@ -209,6 +226,7 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 			return
 		}
 		a.looked++
+		a.page.looked, a.page.matched = a.page.looked+1, a.page.matched+1
 		st.lost += e.at.n - st.cursor.n - 1
 		st.cursor = e.at
 		switch {

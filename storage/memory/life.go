@@ -76,6 +76,7 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 		Dropped:      st.dropped,
 		Lost:         st.lost,
 		DeadLettered: st.deadLettered,
+		Filtered:     st.filtered,
 	}, nil
 }
 

@@ -178,7 +178,7 @@ func (st *state) refill(r subscriptions.Rules) {
 		at = e
 		key := keyOf(e.message, r)
 		switch o := st.over[key]; {
-		case o == nil || e.at.n < o.from || !slices.Contains(hungry, key):
+		case o == nil || e.at.n < o.from || !slices.Contains(hungry, key) || !r.Match.Matches(e.message.Attributes):
 		case filled[key] == refillMax:
 			full[key] = true
 		default:

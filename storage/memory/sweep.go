@@ -12,11 +12,12 @@ import (
 func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result subscriptions.SweepResult, err error) {
 	err = s.onState(r.Ref, func(st *state) {
 		st.retain = millis(r.Retain)
+		st.skipOld(s.now, r.Rules)
+		st.refill(r.Rules)
 		st.dropOld(s.now, r.Rules)
 		st.expire(s.now, r.Rules, r.Jitter)
 		result.Review = st.review(r.Review, r.Rules)
 		result.Dead = st.takeDead(s.now, r)
-		st.refill(r.Rules)
 		st.slot.trim(s.now)
 
 		result.More = len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
@@ -27,9 +28,8 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 	return result, err
 }
 
-// dropOld drops what outlived the retention, ahead of the cursor and outstanding.
+// dropOld drops what is outstanding and outlived the retention.
 func (st *state) dropOld(now int64, r subscriptions.Rules) {
-	st.skipOld(now, r)
 	for range stepMax {
 		if !st.anyOld(now, r) {
 			return

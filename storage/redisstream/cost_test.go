@@ -135,3 +135,33 @@ func TestLargestPublish(t *testing.T) {
 		t.Errorf("%d messages came, want 1001", got)
 	}
 }
+
+// TestFilterCalls: a filter costs two round trips more for a page that is passed over, and one without anything to look at.
+func TestFilterCalls(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	x := attach(t, open(t, server.URL(), redisstream.Options{}), "topic")
+	x.rules.Match = matching(t, "attributes:a")
+	x.publish(1)
+	x.lease(10) // the scripts are known, and the cursor is younger than the retention
+	calls := func(publish int) redistest.Calls {
+		if publish > 0 {
+			x.publish(publish)
+		}
+		before := server.CommandCalls(t)
+		x.lease(10)
+		return server.CommandCalls(t).Since(before)
+	}
+	idle, passed, many := calls(0), calls(1), calls(90)
+	if idle["evalsha"] != 2 || idle["xrange"] != 0 {
+		t.Errorf("with nothing ahead: %v", idle)
+	}
+	if passed["evalsha"] != 2 || passed["xrange"] != 1 {
+		t.Errorf("with one message ahead: %v", passed)
+	}
+	delete(many, "xtrim") // the log is emptied each time, by as many calls as it takes
+	delete(passed, "xtrim")
+	if !maps.Equal(passed, many) {
+		t.Errorf("%v for one message, %v for many", passed, many)
+	}
+}

@@ -134,6 +134,25 @@ func decodeMessage(id subscriptions.MessageID, d string) (subscriptions.Message,
 	return m, nil
 }
 
+// decodeAttributes reads the attributes of what encodeMessage wrote into m, in place of what it holds. It tells whether they can
+// be read.
+func decodeAttributes(d string, m map[string]string) bool {
+	clear(m)
+	if d == "" || d[0] != messageVersion {
+		return false
+	}
+	r := reader{rest: d[1:]}
+	r.text() // the ordering key
+	for range r.length() {
+		k := r.text()
+		m[k] = r.text()
+		if r.broken {
+			break
+		}
+	}
+	return !r.broken
+}
+
 // reader takes texts off a stored message. After the first mistake everything reads as empty.
 type reader struct {
 	rest   string

@@ -50,6 +50,16 @@ func (x *sub) ok(err error) {
 	}
 }
 
+// matching compiles a filter.
+func matching(t testing.TB, filter string) *subscriptions.Match {
+	t.Helper()
+	m, err := subscriptions.NewMatch(filter, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func messages(n int) []subscriptions.Message {
 	msgs := make([]subscriptions.Message, n)
 	for i := range msgs {

@@ -7,11 +7,26 @@ import (
 	"postrider/subscriptions"
 )
 
-var leaseScript = newScript("lease", with(onRules, "retention", "refill")...)
+var leaseScript = newScript("lease", with(onRules, "old", "retention", "filter", "refill")...)
 
 // Lease implements subscriptions.Leases. At most 200 messages and about 1 MB are leased, so that no script holds up Redis.
 func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
 	args := append(rules(r.Rules, r.Jitter, 0), r.Max, r.MaxBytes, wholeMillis(r.Deadline), oneIf(r.Use), r.Run)
+	if m := r.Rules.Match; m != nil {
+		p, err := s.place(ctx, r.Ref, r.Rules)
+		if err != nil {
+			return subscriptions.LeaseResult{}, err
+		}
+		behind, err := s.behind(ctx, r.Topic, m, p)
+		if err != nil {
+			return subscriptions.LeaseResult{}, err
+		}
+		ahead, err := s.ahead(ctx, r.Topic, m, p, r.Max)
+		if err != nil {
+			return subscriptions.LeaseResult{}, err
+		}
+		args = append(append(args, behind...), ahead...)
+	}
 	f, err := s.onState(ctx, leaseScript, r.Ref, args...)
 	if err != nil {
 		return subscriptions.LeaseResult{}, err

@@ -7,6 +7,7 @@
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most messages, most bytes, lease in ms, '1' if it counts as a use, most of one key
+--       then, with a filter, what was found in the log (filter.lua)
 -- gives {0, ms until the next is due or -1, 1 if more can be leased now, epoch,
 --        then for each delivery: padded id, delivery number, attempt, d}
 --
@@ -14,6 +15,7 @@
 local most = math.min(math.max(tonumber(ARGV[REST]), 1), MESSAGES_MAX)
 local most_bytes = math.min(tonumber(ARGV[REST + 1]), BYTES_MAX)
 local until_, run = now + tonumber(ARGV[REST + 2]), tonumber(ARGV[REST + 4])
+load_page(load_verdicts(REST + 5))
 local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max')
 local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
 local largest = math.max(1, tonumber(meta[4]))
@@ -134,6 +136,23 @@ local function advance(id, n, sum, found)
   set('sum', sum)
 end
 
+-- pass_over moves the cursor, with a filter, to just before an entry, or to the end of what was judged without one, over so many
+-- that do not match.
+local function pass_over(gap, entry)
+  local id, n, sum = ahead.id, ahead.n, ahead.sum
+  if entry then
+    local size
+    n, size = read(entry)
+    local ms, seq = string.match(entry[1], '^(%d+)-(%d+)$')
+    id, n, sum = ms .. '-' .. string.format('%.0f', tonumber(seq) - 1), n - 1, sum_of(entry) - size
+  end
+  if n > state.n then
+    gap = math.min(gap, n - state.n)
+    count('filtered', gap)
+    advance(id, n, sum, gap)
+  end
+end
+
 -- leads tells whether a message that comes now may be leased: it has no key, nothing of its key is outstanding, or only what
 -- is leased here as one run.
 local function leads(key)
@@ -162,6 +181,10 @@ end
 local function new(want, room)
   local lease, out_args, left, examined, passed, taking = {}, {}, want, 0, 0, 0
   local parked = ordered and parked_now()
+  local blocked = false
+  if ahead and (state.n < ahead.from or state.n >= ahead.n) then
+    return 0, 0 -- it is not about what lies ahead: the cursor was moved
+  end
 
   -- pass gives an entry its place; false when it does not fit.
   local function pass(entry, n, size)
@@ -196,7 +219,14 @@ local function new(want, room)
 
   local function page()
     local count_ = math.min(left, room - taking, MESSAGES_MAX - examined, math.max(1, math.floor((most_bytes - passed) / largest)))
-    local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
+    local entries, gaps = {}, {}
+    if ahead then
+      repeat
+        entries[#entries + 1], gaps[#entries + 1] = following()
+      until #entries == count_ or not ARGV[ahead.at]
+    else
+      entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
+    end
     local found, at = 0, nil
     if ordered then
       local keys = {}
@@ -211,17 +241,27 @@ local function new(want, room)
     end
     for i, entry in ipairs(entries) do
       local n, size = read(entry)
+      if ahead then
+        pass_over(gaps[i], entry)
+      end
       if not pass(entry, n, size) then
         break
       end
+      if ahead then
+        advance(entry[1], n, sum_of(entry), 1)
+      end
       found, at = i, n
     end
-    if found > 0 then
+    if found > 0 and not ahead then
       advance(entries[found][1], at, sum_of(entries[found]), found)
-      examined = examined + found
     end
+    examined = examined + found
     if found < #entries then
+      blocked = true
       return false
+    end
+    if ahead then
+      return left > 0 and taking < room and examined < MESSAGES_MAX and passed < BYTES_MAX and ARGV[ahead.at]
     end
     if #entries < count_ and state.n < last.n then -- what n says lies ahead is not there
       advance(string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999), last.n, last.sum, 0)
@@ -229,6 +269,10 @@ local function new(want, room)
     return left > 0 and taking < room and examined < MESSAGES_MAX and passed < BYTES_MAX and state.n < last.n
   end
   while page() do end
+  if ahead and not blocked then
+    local entry, gap = following()
+    pass_over(entry and gap or ahead.gap + ahead.rest, entry)
+  end
   set('bytes', state.bytes + passed)
   if #lease > 0 then
     redis.call('ZADD', LEASED, unpack(lease))
@@ -279,7 +323,7 @@ end
 if ARGV[REST + 3] == '1' then
   set('used', now)
 end
-if shrunk then
+if shrunk or counted.filtered then
   settle_floor()
 end
 save_queues()

@@ -39,11 +39,18 @@ type subscriptionRecord struct {
 	// Texts, since the domain's type marshals as what may be shown of it.
 	WebhookSecrets []string         `json:"webhookSecrets,omitempty"`
 	PushLimits     *pushLimitRecord `json:"pushLimits,omitempty"`
+	Filter         string           `json:"filter,omitempty"`
+	Routing        *routingRecord   `json:"routing,omitempty"`
 }
 
 type pushLimitRecord struct {
 	MaxOutstanding int     `json:"maxOutstanding,omitempty"`
 	MaxPerSecond   float64 `json:"maxPerSecond,omitempty"`
+}
+
+type routingRecord struct {
+	Attribute string `json:"attribute"`
+	Pattern   string `json:"pattern"`
 }
 
 type nameRecord struct {
@@ -125,6 +132,11 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
 		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, ExactlyOnce: s.ExactlyOnce, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, RetainAcked: s.RetainAcked, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
+		Filter: s.Filter,
+	}
+	if s.Routing != nil {
+		routing := routingRecord(*s.Routing)
+		r.Routing = &routing
 	}
 	for _, secret := range s.WebhookSecrets {
 		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
@@ -154,7 +166,11 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 	s := subscriptions.Subscription{
 		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered, ExactlyOnce: r.ExactlyOnce,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, RetainAcked: r.RetainAcked, Expiration: r.Expiration,
-		Labels: r.Labels, Phase: r.Phase, Revision: revision,
+		Labels: r.Labels, Phase: r.Phase, Revision: revision, Filter: r.Filter,
+	}
+	if r.Routing != nil {
+		routing := subscriptions.Routing(*r.Routing)
+		s.Routing = &routing
 	}
 	for _, secret := range r.WebhookSecrets {
 		s.WebhookSecrets = append(s.WebhookSecrets, subscriptions.WebhookSecret(secret))

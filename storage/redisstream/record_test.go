@@ -98,7 +98,9 @@ func fill(v reflect.Value) {
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i))
+			if v.Field(i).CanSet() { // what is not exported is not stored
+				fill(v.Field(i))
+			}
 		}
 	default:
 		panic("no value for " + v.Type().String())

@@ -71,7 +71,13 @@ local function refill(largest)
     local n, size = read(entry)
     local key = key_in(entry)
     if from[key] and n >= from[key] then
-      take_back(key, entry, n, size)
+      local matches = verdict(n)
+      if matches == nil then
+        ended = false
+        break
+      elseif matches then
+        take_back(key, entry, n, size)
+      end
     end
     at, at_id = n, entry[1]
   end

@@ -17,7 +17,7 @@ func (s *Store) Stats(ctx context.Context, ref subscriptions.Ref) (subscriptions
 	stats := subscriptions.Stats{
 		Undelivered: f.int(), Outstanding: f.int(), Dead: f.int(), Parked: f.int(), Bytes: f.int(),
 		OldestAge: max(0, millis(f.int())),
-		Acked:     f.int(), Nacked: f.int(), Expired: f.int(), Dropped: f.int(), Lost: f.int(), DeadLettered: f.int(),
+		Acked:     f.int(), Nacked: f.int(), Expired: f.int(), Dropped: f.int(), Lost: f.int(), DeadLettered: f.int(), Filtered: f.int(),
 	}
 	return stats, f.err
 }

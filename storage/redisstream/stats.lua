@@ -7,12 +7,12 @@
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 -- gives {0, undelivered, outstanding, dead, parked, bytes, ms since the oldest unacked was published or -1,
---        acked, nacked, expired, dropped, lost, dead-lettered}
+--        acked, nacked, expired, dropped, lost, dead-lettered, filtered}
 --
 -- A script, since the parts belong to one moment.
 save()
 local meta = redis.call('HMGET', META, 'n', 'sum')
-local counters = redis.call('HMGET', STATE, 'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved')
+local counters = redis.call('HMGET', STATE, 'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved', 'filtered')
 local undelivered = tonumber(meta[1]) - state.n + state.over
 local oldest = redis.call('ZRANGE', OUT, 0, 0)[1]
 local age = oldest and now - ms_of(oldest) or -1
@@ -28,6 +28,6 @@ local parked = out - dead - redis.call('ZCARD', LEASED) - redis.call('ZCARD', WA
 local reply = {OK, undelivered, out, dead, parked,
   tonumber(meta[2]) - state.sum + state.bytes + state.overbytes, age}
 for _, counter in ipairs(counters) do
-  reply[#reply + 1] = tonumber(counter)
+  reply[#reply + 1] = tonumber(counter or 0)
 end
 return reply

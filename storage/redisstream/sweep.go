@@ -6,11 +6,22 @@ import (
 	"postrider/subscriptions"
 )
 
-var sweepScript = newScript("sweep", with(onRules, "retain", "retention", "refill")...)
+var sweepScript = newScript("sweep", with(onRules, "retain", "old", "retention", "filter", "refill")...)
 
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscriptions.SweepResult, error) {
 	args := append(rules(r.Rules, r.Jitter, 0), r.Max, wholeMillis(r.Hold), r.Review, wholeMillis(r.Retain))
+	if m := r.Rules.Match; m != nil && r.Rules.Ordered {
+		p, err := s.place(ctx, r.Ref, r.Rules)
+		if err != nil {
+			return subscriptions.SweepResult{}, err
+		}
+		behind, err := s.behind(ctx, r.Topic, m, p)
+		if err != nil {
+			return subscriptions.SweepResult{}, err
+		}
+		args = append(args, behind...)
+	}
 	f, err := s.onState(ctx, sweepScript, r.Ref, args...)
 	if err != nil {
 		return subscriptions.SweepResult{}, err

@@ -8,6 +8,7 @@
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1,
 --       ms for which the log keeps what was acked
+--       then, with a filter, what was found in the log behind the cursor (filter.lua)
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
 --        ms unused, where to go on reviewing or -1, epoch,
 --        then for each dead message: padded id, delivery number, attempt, d}
@@ -18,6 +19,7 @@ local place = tonumber(ARGV[REST + 2])
 local meta = redis.call('HMGET', META, 'n', 'max')
 local last, largest = tonumber(meta[1]), math.max(1, tonumber(meta[2]))
 local looked, gone, taken = 0, {}, {}
+load_verdicts(REST + 4)
 
 -- look reads the entry of an outstanding message; one that has vanished or is too old is dropped.
 local function look(member)
@@ -123,11 +125,11 @@ end
 retain('retain:' .. SUB, tonumber(ARGV[REST + 3]))
 local before = next_due()
 skip_old(last)
+refill(largest) -- before anything makes more keys hungry: with a filter only what was there before has been judged
 drop_old()
 expire()
 local reviewed = review()
 take_dead()
-refill(largest)
 table.sort(taken, function(a, b) return a[1] < b[1] end)
 settle_floor()
 trim(true)

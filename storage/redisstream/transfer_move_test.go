@@ -49,7 +49,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s: stats are\n%+v, not\n%+v", c.name, got, stats)
 		}
 		moved.goesOn()
-		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 8 || report.Subscriptions != 13 {
+		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 9 || report.Subscriptions != 15 {
 			t.Errorf("%s: %+v", c.name, report)
 		}
 		report.Frozen, report.Verified = 0, false
@@ -121,6 +121,12 @@ func TestMigratedSourceIsFrozen(t *testing.T) {
 		"drop":           func() error { return w.store.Drop(ctx, ref.Topic, ref.Subscription) },
 		"stats":          func() error { _, err := w.store.Stats(ctx, ref); return err },
 		"lease": func() error {
+			_, err := w.store.Lease(ctx, subscriptions.LeaseRequest{Ref: ref, Rules: rules, Max: 1})
+			return err
+		},
+		"lease with a filter": func() error {
+			rules := rules
+			rules.Match = matching(t, "attributes:a")
 			_, err := w.store.Lease(ctx, subscriptions.LeaseRequest{Ref: ref, Rules: rules, Max: 1})
 			return err
 		},

@@ -107,21 +107,36 @@ func (s *Store) readLog(ctx context.Context, topic string, largest int64, after,
 	if end == "" {
 		return p, nil
 	}
+	var err error
+	p.entries, _, err = s.readEntries(ctx, topic, largest, after, end, pageEntries)
+	return p, err
+}
+
+// readEntries is readLog for at most so many entries. It tells whether there were no more.
+func (s *Store) readEntries(
+	ctx context.Context, topic string, largest int64, after, end string, most int64,
+) (entries []entry, whole bool, err error) {
 	key, largest := s.keys.topic(topic, "log"), max(1, largest)
 	var reply []any
-	var err error
-	if largest <= largestPlain {
-		count := min(pageEntries, pageBytes/largest)
+	count := min(most, pageBytes/largest)
+	plain := largest <= largestPlain
+	if plain {
 		reply, err = s.client.Do(ctx, "xrange", key, "("+after, end, "count", count).Slice()
 		err = failed(ctx, "read a log", err)
 	} else {
-		reply, err = s.run(ctx, logScript, []string{key}, after, end, pageEntries, pageBytes, largest)
+		reply, err = s.run(ctx, logScript, []string{key}, after, end, most, pageBytes, largest)
 	}
 	if err != nil {
-		return p, err
+		return nil, false, err
 	}
-	p.entries, err = entriesOf(reply)
-	return p, err
+	if entries, err = entriesOf(reply); plain || err != nil {
+		return entries, int64(len(entries)) < count, err
+	}
+	bytes := 0
+	for _, e := range entries {
+		bytes += len(e.h) + len(e.d)
+	}
+	return entries, int64(len(entries)) < most && bytes < pageBytes, nil
 }
 
 // entriesOf reads what XRANGE gives.

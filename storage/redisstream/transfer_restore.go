@@ -56,9 +56,9 @@ type restore struct {
 	held     holdings
 	sum      tally // of what is restored
 	progress *Progress
-	topics   map[string]*restored // by uid: those that are wanted
-	wanted   map[string]bool      // uids of subscriptions
-	sub      *observed            // what came of the present subscription so far
+	topics   map[string]*restored            // by uid: those that are wanted
+	wanted   map[string]*subscriptions.Match // by uid of a subscription, what it selects
+	sub      *observed                       // what came of the present subscription so far
 }
 
 // restored is what came of a topic so far.
@@ -113,13 +113,16 @@ func (r *restore) run(ctx context.Context, file io.ReadSeeker) error {
 
 // expect says what is wanted of the backup, and notes it, so that what was begun can be thrown away.
 func (r *restore) expect(ctx context.Context, held holdings) error {
-	r.held, r.wanted = held, map[string]bool{}
+	r.held, r.wanted = held, map[string]*subscriptions.Match{}
 	slots := held.slots()
 	for _, t := range slots {
 		r.topics[t.uid] = &restored{last: "0-0", subs: map[string]bool{}}
 	}
 	for _, sub := range held.subs {
-		r.wanted[sub.UID] = true
+		var err error
+		if r.wanted[sub.UID], err = subscriptions.NewMatch(sub.Filter, sub.Routing); err != nil {
+			return fmt.Errorf("redisstream: %s has a filter that cannot be read: a newer Postrider wrote it: %w", sub.Name, err)
+		}
 	}
 	for _, project := range held.projects {
 		if err := r.client.SAdd(ctx, r.keys.projects(), project).Err(); err != nil {
@@ -232,7 +235,11 @@ func (r *restore) log(ctx context.Context, t *restored, p logPart) error {
 func (r *restore) endSubscription(ctx context.Context) error {
 	o := r.sub
 	r.sub = nil
-	if o == nil || o.sub.name == "" || !r.wanted[o.sub.uid] {
+	if o == nil || o.sub.name == "" {
+		return nil
+	}
+	match, wanted := r.wanted[o.sub.uid]
+	if !wanted {
 		return nil
 	}
 	t := r.topics[o.sub.topic]
@@ -244,7 +251,7 @@ func (r *restore) endSubscription(ctx context.Context) error {
 	if o.sizes, err = r.sizes(ctx, o.sub.topic, o.messages); err != nil {
 		return err
 	}
-	if o.rest, err = r.leftovers(ctx, *t.meta, o); err != nil {
+	if o.rest, err = r.leftovers(ctx, *t.meta, o, match); err != nil {
 		return err
 	}
 	for _, p := range o.build() {
@@ -257,12 +264,12 @@ func (r *restore) endSubscription(ctx context.Context) error {
 }
 
 // leftovers looks in the log for what keys left there, up to the cursor.
-func (s *Store) leftovers(ctx context.Context, meta topicMeta, o *observed) (map[string]leftover, error) {
+func (s *Store) leftovers(ctx context.Context, meta topicMeta, o *observed, m *subscriptions.Match) (map[string]leftover, error) {
 	after, err := o.leftAfter()
 	if err != nil || len(after) == 0 {
 		return nil, err
 	}
-	rest := map[string]leftover{}
+	rest, j := map[string]leftover{}, judge{match: m}
 	first := slices.MinFunc(slices.Collect(maps.Values(after)), subscriptions.MessageID.Compare).String()
 	end := valueOf(o.sub.state, "id")
 	for {
@@ -277,7 +284,7 @@ func (s *Store) leftovers(ctx context.Context, meta topicMeta, o *observed) (map
 			if err != nil {
 				return nil, err
 			}
-			if !wanted || id.Compare(from) <= 0 {
+			if !wanted || id.Compare(from) <= 0 || !j.matches(e) {
 				continue
 			}
 			r := rest[key]

@@ -146,6 +146,9 @@ func (w *transferWorld) fill() {
 		w.subscribe("shop", "ordered-dying", orders, func(s *subscriptions.Subscription) {
 			s.Ordered, s.DeadLetter = true, &subscriptions.DeadLetterPolicy{Topic: letters, MaxAttempts: 5}
 		}),
+		w.subscribe("shop", "filtered", orders, func(s *subscriptions.Subscription) {
+			s.Filter, s.Routing = `attributes.text != "x"`, &subscriptions.Routing{Attribute: "n", Pattern: "#"}
+		}),
 	}
 	w.subscribe("shop", "idle", quiet, nil)
 	detached := w.subscribe("shop", "detached", orders, nil)
@@ -167,7 +170,8 @@ func (w *transferWorld) fill() {
 		}
 	}
 	w.deadLetter(all[2], letters)
-	w.overflow(w.topic("shop", "hot"))
+	w.overflow(w.topic("shop", "hot"), "hot", "")
+	w.overflow(w.topic("shop", "hot-filtered"), "hot-filtered", "attributes:even")
 	w.confirm(w.topic("shop", "once"))
 	w.block(w.topic("shop", "blocked"))
 	w.ok(w.service.DetachSubscription(ctx, detached))
@@ -180,9 +184,10 @@ func (w *transferWorld) fill() {
 }
 
 // overflow makes a subscription with a key that is hungry, and one with a message that is acked provisionally.
-func (w *transferWorld) overflow(topic subscriptions.TopicName) {
+// Every second message matches the filter.
+func (w *transferWorld) overflow(topic subscriptions.TopicName, id, filter string) {
 	w.Helper()
-	sub := w.subscribe("shop", "hot", topic, func(s *subscriptions.Subscription) { s.Ordered = true })
+	sub := w.subscribe("shop", id, topic, func(s *subscriptions.Subscription) { s.Ordered, s.Filter = true, filter })
 	pull := func(limit int) (ids []string) {
 		got, err := w.service.Pull(w.Context(), sub, limit, true)
 		w.ok(err)
@@ -195,18 +200,21 @@ func (w *transferWorld) overflow(topic subscriptions.TopicName) {
 		msgs := messages(n)
 		for i := range msgs {
 			msgs[i].OrderingKey = key
+			if i%2 == 0 {
+				msgs[i].Attributes = map[string]string{"even": ""}
+			}
 		}
 		_, err := w.service.Publish(w.Context(), topic, msgs)
 		w.ok(err)
 	}
-	publish("hot", 2*outstandingBound)
+	publish("hot", 4*outstandingBound)
 	head := pull(1)
 	for range 5 {
 		pull(outstandingBound) // parks the others, or leaves them in the log
 	}
 	w.ok(w.service.Acknowledge(w.Context(), sub, head))
 	run := pull(outstandingBound)
-	publish("cold", 2)
+	publish("cold", 4)
 	w.ok(w.service.Acknowledge(w.Context(), sub, pull(2)[1:]))
 	w.ok(w.service.Acknowledge(w.Context(), sub, run))
 }

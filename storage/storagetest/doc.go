@@ -23,6 +23,10 @@
 //     messages for its sake and fewer are outstanding now.
 //   - Attach answers ErrGone on a closed topic, also where the state exists. A slot that was closed stays so when emptied.
 //   - A use of a subscription is: Attach, Revise, Acknowledge, and Lease with Use.
+//   - With a Match, a lease that may take new messages looks at max(Max, 100) of them, 200 at most, and if none of those matches
+//     at 1,000 more; it stops at the 200th that matches. The cursor passes what does not match up to the next message that does
+//     and cannot be taken, or to the end of what was looked at. A store may stop earlier where messages are large.
+//   - A sweep fills the queues of keys that overflowed before it drops anything.
 //   - A sweep calls back to life, and hands out, only dead messages whose hold has passed, in order of the log. NextDue is the
 //     next moment after now at which a lease runs out, a hold ends or the wait of what a review found dead is over.
 //   - SettleDead takes a message whatever became of it since the sweep, for its copy is in the dead-letter topic.

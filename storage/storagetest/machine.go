@@ -150,7 +150,7 @@ func (m *machine) attach(t *modelTopic) {
 	s := &modelSub{
 		topic: t, ref: subscriptions.Ref{Topic: t.ref.UID, Subscription: id, Revision: 1},
 		name:     subscriptions.SubscriptionName{Project: "p", ID: id},
-		rules:    drawRules(m.T, rapid.Bool().Draw(m.T, "ordered")),
+		rules:    drawRules(m.T, rapid.Bool().Draw(m.T, "ordered"), drawMatch(m.T)),
 		from:     t.n,
 		messages: map[subscriptions.MessageID]*modelMessage{},
 		acks:     map[subscriptions.Receipt]int64{},
@@ -245,7 +245,7 @@ func (m *machine) finish() {
 	for _, s := range m.subs {
 		s.ref.Revision++
 		s.ref.Retain = 0
-		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000, Ordered: s.rules.Ordered}
+		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000, Ordered: s.rules.Ordered, Match: s.rules.Match}
 		for m.sweepOne(s, 10) {
 		}
 		for more := true; more; {
@@ -260,6 +260,9 @@ func (m *machine) finish() {
 		s.checkStats(m, stats)
 		if stats.Undelivered+stats.Outstanding > 0 {
 			m.Fatalf("messages were left: %+v", stats)
+		}
+		if want := s.unmatched(); stats.Dropped == 0 && stats.Filtered != want {
+			m.Fatalf("%d messages were passed over, want %d", stats.Filtered, want)
 		}
 	}
 	m.trim()

@@ -29,18 +29,22 @@ func (m *machine) publish() {
 	for i := range msgs {
 		msgs[i].Data = m.text(rapid.IntRange(1, 20).Draw(m.T, "size"))
 		if rapid.Bool().Draw(m.T, "attributes") {
-			msgs[i].Attributes = map[string]string{"k": "v"}
+			msgs[i].Attributes = map[string]string{"k": rapid.SampledFrom([]string{"v", "w.x"}).Draw(m.T, "value")}
 			msgs[i].OrderingKey = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(m.T, "key")
 		}
 	}
 	m.send(t, msgs)
 }
 
-// flood publishes more messages than a store goes through in one step.
+// flood publishes more messages than a store goes through in one step, of which most, or none, or few have an attribute.
 func (m *machine) flood() {
 	msgs := make([]subscriptions.Message, 250)
+	every := rapid.SampledFrom([]int{1, 300, 40}).Draw(m.T, "every")
 	for i := range msgs {
 		msgs[i].Data = m.text(5)
+		if i%every == every-1 {
+			msgs[i].Attributes = map[string]string{"k": "v"}
+		}
 	}
 	m.send(m.topics[0], msgs)
 }
@@ -55,6 +59,9 @@ func (m *machine) send(t *modelTopic, msgs []subscriptions.Message) {
 	ids := must(m, "publish", func(s subscriptions.Store) ([]subscriptions.MessageID, error) {
 		return s.Publish(ctx, t.ref, msgs)
 	})
+	for _, msg := range msgs {
+		t.attributes = append(t.attributes, msg.Attributes)
+	}
 	t.published(m, ids)
 }
 
@@ -82,9 +89,24 @@ func (m *machine) leaseOne(s *modelSub, r subscriptions.LeaseRequest) subscripti
 
 const shortestRetention = time.Minute
 
-func drawRules(t *rapid.T, ordered bool) subscriptions.Rules {
+// drawMatch draws what selects messages; most subscriptions take all.
+func drawMatch(t *rapid.T) *subscriptions.Match {
+	filter := rapid.SampledFrom([]string{"", "", "", `attributes:k`, `NOT attributes.k = "v"`, `attributes.k = "v"`, `attributes:none`}).Draw(t, "filter")
+	var routing *subscriptions.Routing
+	if rapid.IntRange(0, 4).Draw(t, "routing") == 4 {
+		routing = &subscriptions.Routing{Attribute: "k", Pattern: "*.#"}
+	}
+	m, err := subscriptions.NewMatch(filter, routing)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func drawRules(t *rapid.T, ordered bool, match *subscriptions.Match) subscriptions.Rules {
 	return subscriptions.Rules{
 		Ordered: ordered,
+		Match:   match,
 		Retry: rapid.SampledFrom([][]subscriptions.Span{
 			nil,
 			fixed(2*time.Second, 4*time.Second, 8*time.Second),
@@ -230,6 +252,7 @@ func (m *machine) appendDead(s *modelSub, dead []subscriptions.Delivery) {
 		if key := (takenKey{s.ref.Subscription, msg.ID}); !t.taken[key] {
 			t.taken[key] = true
 			t.n++
+			t.attributes = append(t.attributes, msg.Attributes)
 		}
 	}
 }
@@ -255,7 +278,7 @@ func (m *machine) forgetDead(s *modelSub, dead []subscriptions.Delivery) {
 // revise changes the rules, as a PATCH does.
 func (m *machine) revise() {
 	s := m.anySub()
-	s.rules = drawRules(m.T, s.rules.Ordered)
+	s.rules = drawRules(m.T, s.rules.Ordered, s.rules.Match)
 	s.ref.Revision += rapid.Int64Range(0, 2).Draw(m.T, "by")
 	m.do("revise", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
 }

@@ -13,8 +13,10 @@ type modelTopic struct {
 	ref    subscriptions.TopicRef
 	closed bool
 	n      int64 // messages ever
-	last   subscriptions.MessageID
-	taken  map[takenKey]bool
+	// attributes are those of all messages, in their order.
+	attributes []map[string]string
+	last       subscriptions.MessageID
+	taken      map[takenKey]bool
 }
 
 type takenKey struct {
@@ -57,13 +59,13 @@ type modelMessage struct {
 // checkStats checks that every message is in exactly one place.
 func (s *modelSub) checkStats(m *machine, got subscriptions.Stats) {
 	m.Helper()
-	sum := got.Undelivered + got.Outstanding + got.Acked + got.Dropped + got.Lost + got.DeadLettered
+	sum := got.Undelivered + got.Outstanding + got.Acked + got.Dropped + got.Lost + got.DeadLettered + got.Filtered
 	if published := s.topic.n - s.from; sum != published {
 		m.Fatalf("of %d messages %d are accounted for: %+v", published, sum, got)
 	}
 	unacked := got.Undelivered + got.Outstanding
 	switch {
-	case got.Dead > got.Outstanding, got.Undelivered < 0, got.Lost > 0:
+	case got.Dead > got.Outstanding, got.Undelivered < 0, got.Lost > 0, got.Filtered > s.unmatched():
 		m.Fatalf("stats make no sense: %+v", got)
 	case unacked > got.Bytes, unacked == 0 && (got.Bytes != 0 || got.OldestAge != 0):
 		m.Fatalf("bytes or age make no sense: %+v", got)
@@ -75,9 +77,24 @@ func (s *modelSub) checkStats(m *machine, got subscriptions.Stats) {
 	}
 }
 
+// unmatched is how many of the messages published since it was attached do not match.
+func (s *modelSub) unmatched() (n int64) {
+	for _, attributes := range s.topic.attributes[s.from:] {
+		if !s.rules.Match.Matches(attributes) {
+			n++
+		}
+	}
+	return n
+}
+
 // leased checks what a lease brought.
 func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscriptions.LeaseResult) {
 	m.Helper()
+	for _, d := range got.Deliveries {
+		if !s.rules.Match.Matches(d.Message.Attributes) {
+			m.Fatalf("%s does not match", d.Message.ID)
+		}
+	}
 	if s.rules.Ordered {
 		s.inOrder(m, got.Deliveries)
 		return

@@ -31,7 +31,9 @@ func fill(v reflect.Value) {
 		fill(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i))
+			if v.Field(i).CanSet() { // what is not exported is not stored
+				fill(v.Field(i))
+			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
@@ -57,7 +59,9 @@ func spoil(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			spoil(v.Field(i))
+			if v.Field(i).CanSet() {
+				spoil(v.Field(i))
+			}
 		}
 	case reflect.Pointer:
 		spoil(v.Elem())

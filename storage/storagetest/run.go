@@ -25,6 +25,7 @@ func Run(t *testing.T, factory Factory) {
 		"dead letter": movingDead,
 		"order":       ordering,
 		"blocked":     blocking,
+		"filter":      filtering,
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,

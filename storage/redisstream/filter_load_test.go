@@ -1,0 +1,114 @@
+//go:build load
+
+package redisstream_test
+
+import (
+	"testing"
+	"time"
+
+	"postrider/storage/redisstream"
+	"postrider/storage/redistest"
+	"postrider/subscriptions"
+)
+
+// TestLoadOneInAMillion: a filter finds the only message of a million that it selects, and nobody else has to wait long for
+// Redis meanwhile, whether all messages are small or one of them is large.
+func TestLoadOneInAMillion(t *testing.T) {
+	for name, c := range map[string]struct {
+		large int           // bytes of one more message, which lies first
+		bound time.Duration // to find it
+	}{
+		"small messages":         {0, 10 * time.Second},
+		"a large one among them": {1_000_000, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const backlog = 1_000_000
+			server := redistest.Start(t)
+			s := open(t, server.URL(), redisstream.Options{})
+			x := attach(t, s, "topic")
+			x.rules.Match = matching(t, `attributes.rare = "yes" AND NOT attributes:never`)
+			publish := func(msgs ...subscriptions.Message) {
+				_, err := s.Publish(t.Context(), x.topic, msgs)
+				x.ok(err)
+			}
+			msgs := benchmarkMessages(batch)
+			for i := range msgs {
+				msgs[i].Attributes = map[string]string{"rare": "no", "kind": "order.created"}
+			}
+			if c.large > 0 {
+				publish(subscriptions.Message{Data: make([]byte, c.large)})
+			}
+			for range backlog / batch {
+				publish(msgs...)
+			}
+			rare := subscriptions.Message{Attributes: map[string]string{"rare": "yes"}}
+			publish(rare)
+
+			slow, calls := slowLog(t, s), server.CommandCalls(t)
+			start, leases := time.Now(), 0
+			var found []subscriptions.Delivery
+			for len(found) == 0 {
+				r := x.leaseResult(1)
+				if leases++; len(r.Deliveries) == 0 && !r.More {
+					t.Fatal("it was not found")
+				}
+				found = r.Deliveries
+			}
+			took := time.Since(start)
+			calls = server.CommandCalls(t).Since(calls)
+			longest, over := slow()
+			scripts, reads := calls["evalsha"], calls["xrange"]
+			t.Logf("found after %v and %d leases (%d scripts, XRANGE %d times); the longest that Redis was busy at a time is %v",
+				round(took), leases, scripts, reads, longest)
+			if took > c.bound {
+				t.Errorf("it took %v", took)
+			}
+			// A machine that does other things makes a few of thousands late; too much work would make all of them.
+			if over > int(scripts/100) {
+				t.Errorf("Redis was busy for more than %v at a time %d times", busyMost, over)
+			}
+			x.ack(found...)
+			if stats := x.stats(); stats.Acked != 1 || stats.Undelivered != 0 || stats.Bytes != 0 {
+				t.Errorf("in the end: %+v", stats)
+			}
+			for more := true; more; {
+				var err error
+				more, err = s.Trim(t.Context(), "topic")
+				x.ok(err)
+			}
+			if n := s.Client().XLen(t.Context(), s.LogKey("topic")).Val(); n != 0 {
+				t.Errorf("the log holds %d entries", n)
+			}
+		})
+	}
+}
+
+// busyMost is how long Redis may be busy with one command.
+const busyMost = 5 * time.Millisecond
+
+// slowLog begins to watch how long Redis is busy, and gives what tells the longest time since, and how often it was too long.
+func slowLog(t *testing.T, s *redisstream.Store) func() (longest time.Duration, over int) {
+	ctx, client := t.Context(), s.Client()
+	for _, err := range []error{
+		client.ConfigSet(ctx, "slowlog-log-slower-than", "500").Err(),
+		client.ConfigSet(ctx, "slowlog-max-len", "100000").Err(),
+		client.Do(ctx, "slowlog", "reset").Err(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() (longest time.Duration, over int) {
+		entries, err := client.SlowLogGet(ctx, -1).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			longest = max(longest, e.Duration)
+			if e.Duration > busyMost {
+				over++
+			}
+		}
+		return longest, over
+	}
+}

@@ -1,0 +1,32 @@
+#!lua flags=no-writes,allow-oom
+-- look: where a lease or a sweep of a subscription with a filter is going to read the log, so that what is there can be
+-- judged before. It changes nothing, and takes no part in the revision check.
+--
+-- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
+--       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
+--       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
+--       17 …:confirmed:SUB
+-- ARGV  1 now or ''  2 retention in ms
+-- gives {0, the id after which a lease reads, its n, ms of the last message published, its n, sum of all sizes, the largest
+--        size, the id after which hungry keys are filled again or ''}
+--
+-- A script, since the parts belong to one moment.
+local STATE, OVERFLOW, HUNGRY = KEYS[5], KEYS[14], KEYS[16]
+local stored = redis.call('HMGET', STATE, 'v', 'id', 'n', 'over')
+if not stored[1] then
+  return {GONE}
+end
+if stored[1] ~= FORMAT then
+  return {UNKNOWN, STATE, stored[1]}
+end
+local id, n = stored[2], tonumber(stored[3])
+local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max', 'retention')
+local last, hungry, cutoff = tonumber(meta[1]), '', now - math.max(tonumber(ARGV[2]), tonumber(meta[5] or 0))
+local old = last_old(id, n, last, cutoff)
+if old then -- the lease will move the cursor there, and drop what keys left behind it
+  id, n = old[1], tonumber(string.match(old[1], '%-(%d+)%d%d%d%d$'))
+elseif tonumber(stored[4]) > 0 then
+  local lowest = redis.call('ZRANGE', HUNGRY, 0, 0)[1]
+  hungry = lowest and string.match(redis.call('HGET', OVERFLOW, lowest), '^%d+:%d+:(.*)$') or ''
+end
+return {OK, id, n, tonumber(meta[2]), last, tonumber(meta[3]), math.max(1, tonumber(meta[4])), hungry}
