@@ -22,7 +22,7 @@ type orderChecker struct {
 	answers  int
 	failures []string
 
-	deliveries, redeliveries, lateAcks int
+	deliveries, redeliveries, lateAcks, refusedAcks int
 }
 
 type ackState int
@@ -45,6 +45,7 @@ type ordered struct {
 	ended           bool      // that lease was ended by a puller
 	counts, repeats bool      // the next attempt has the next number, or the same, for sure
 	acked           ackState
+	confirmed       int64                            // the delivery whose ack was confirmed
 	copies          map[subscriptions.MessageID]bool // in the dead-letter topic
 }
 
@@ -169,6 +170,40 @@ func (c *orderChecker) ack(ds []subscriptions.Delivery, end time.Time) {
 			m.acked = provisional
 		case current || unsure:
 			m.acked = maybeAcked
+		}
+	}
+}
+
+// confirm notes which acks were told to have taken effect, with exactly-once delivery: those settle for good, whatever the
+// checker thinks of the lease. The others must have been late, or early.
+func (c *orderChecker) confirm(ds []subscriptions.Delivery, missed subscriptions.Missed, end time.Time) {
+	over, early := map[subscriptions.MessageID]int64{}, map[subscriptions.MessageID]bool{}
+	for _, r := range missed.Over {
+		over[r.ID] = r.Number
+	}
+	for _, r := range missed.Early {
+		early[r.ID] = true
+	}
+	for _, d := range ds {
+		m := c.of(d.Message)
+		current := d.Number == m.number && !m.ended
+		switch {
+		case early[d.Message.ID]:
+			c.fail(m, "one before it is outstanding")
+		case over[d.Message.ID] == d.Number:
+			c.refusedAcks++
+			if m.confirmed == d.Number && end.Before(m.until) {
+				c.fail(m, "the repeated ack was refused")
+			} else if m.acked != settled && current && c.holds(m, end) {
+				c.fail(m, "the ack of a current lease was refused")
+			}
+		case m.acked == settled && m.confirmed != d.Number:
+			c.fail(m, "the acks of deliveries %d and %d were confirmed", m.confirmed, d.Number)
+		case m.acked == settled:
+		case !current || len(c.before(m)) > 0:
+			c.fail(m, "the ack of delivery %d was confirmed", d.Number)
+		default:
+			m.acked, m.confirmed = settled, d.Number
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package redisstream_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,10 +74,14 @@ func (p *puller) through(m *mortal) (bool, error) {
 func (p *puller) lease(m *mortal) ([]subscriptions.Delivery, error) {
 	p.checker.mu.Lock()
 	defer p.checker.mu.Unlock()
+	run := []int{1, 3, 100, 100}[rand.N(4)]
+	if p.sub.ExactlyOnce {
+		run = 1
+	}
 	start := time.Now()
 	result, err := m.store.Lease(p.ctx, subscriptions.LeaseRequest{
 		Ref: p.sub.Ref(), Rules: p.sub.Rules(p.outstanding), Max: 1 + rand.N(200), MaxBytes: 1 << 20,
-		Run: []int{1, 3, 100, 100}[rand.N(4)], Deadline: p.deadline, Use: true, Jitter: rand.Float64(),
+		Run: run, Deadline: p.deadline, Use: true, Jitter: rand.Float64(),
 	})
 	p.checker.delivered(result.Deliveries, start, time.Now(), p.deadline)
 	return result.Deliveries, err
@@ -141,9 +147,29 @@ func split(ds []subscriptions.Delivery, which func(subscriptions.Delivery) bool)
 func (p *puller) ack(m *mortal, ds []subscriptions.Delivery) error {
 	p.checker.mu.Lock()
 	defer p.checker.mu.Unlock()
+	if p.sub.ExactlyOnce {
+		return p.confirm(m, ds)
+	}
 	err := m.store.Acknowledge(p.ctx, p.sub.Ref(), receipts(ds))
 	p.checker.ack(ds, time.Now())
 	return err
+}
+
+// confirm acks with exactly-once delivery, at times twice, as who got no answer would.
+func (p *puller) confirm(m *mortal, ds []subscriptions.Delivery) error {
+	ds = slices.Clone(ds)
+	slices.SortFunc(ds, func(a, b subscriptions.Delivery) int {
+		return cmp.Or(a.Message.ID.Compare(b.Message.ID), cmp.Compare(b.Number, a.Number))
+	})
+	ds = slices.CompactFunc(ds, func(a, b subscriptions.Delivery) bool { return a.Message.ID == b.Message.ID })
+	for again := true; again; again = rand.N(10) == 0 {
+		missed, err := m.store.Confirm(p.ctx, p.sub.Ref(), receipts(ds))
+		if err != nil {
+			return err
+		}
+		p.checker.confirm(ds, missed, time.Now())
+	}
+	return nil
 }
 
 // end nacks or releases.

@@ -29,7 +29,7 @@ func TestOrderUnderTorment(t *testing.T) {
 	t.Parallel()
 	torment{
 		messages: 2500, keys: 60, hot: 8, outstanding: 200,
-		deadline: 150 * time.Millisecond, crash: 200 * time.Millisecond, limit: patience,
+		deadline: 150 * time.Millisecond, crash: 200 * time.Millisecond, limit: 2 * time.Minute,
 	}.run(t, redistest.Shared(t).URL())
 }
 
@@ -152,6 +152,7 @@ func (w *tormented) prepare() {
 	for _, sub := range []subscriptions.Subscription{
 		{Name: subscriptions.SubscriptionName{ID: "at-once"}},
 		{Name: subscriptions.SubscriptionName{ID: "backoff"}, Retry: retry},
+		{Name: subscriptions.SubscriptionName{ID: "once"}, ExactlyOnce: true, Retry: retry},
 		{Name: subscriptions.SubscriptionName{ID: "deadly"}, Retry: retry, DeadLetter: &subscriptions.DeadLetterPolicy{Topic: dead, MaxAttempts: 5}},
 		{Name: subscriptions.SubscriptionName{ID: "graves"}, Topic: dead},
 	} {
@@ -251,8 +252,8 @@ func (w *tormented) report(err error, took time.Duration) {
 			w.Fatal(err)
 		}
 		failures := c.finish(stats)
-		w.Logf("%s: %d messages of %d keys in %v: %d deliveries, %d of them again, %d late acks, %d moved; %d crashes of servers; %d violations",
-			c.name, w.messages, w.keys, took.Round(time.Millisecond), c.deliveries, c.redeliveries, c.lateAcks, stats.DeadLettered, w.crashes, len(failures))
+		w.Logf("%s: %d messages of %d keys in %v: %d deliveries, %d of them again, %d late acks, %d refused acks, %d moved; %d crashes of servers; %d violations",
+			c.name, w.messages, w.keys, took.Round(time.Millisecond), c.deliveries, c.redeliveries, c.lateAcks, c.refusedAcks, stats.DeadLettered, w.crashes, len(failures))
 		for _, f := range failures[:min(5, len(failures))] {
 			w.Error(f)
 		}
