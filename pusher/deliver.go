@@ -72,12 +72,15 @@ func newTarget(endpoint, userAgent string) *target {
 }
 
 // proved is the target of one attempt at a message, with the proofs that its
-// subscription asks for.
-func (t *target) proved(ctx context.Context, id subscriptions.MessageID, body []byte) *target {
+// subscription asks for. failed is why the transport cannot give its own.
+func (t *target) proved(ctx context.Context, id subscriptions.MessageID, body []byte, failed error) *target {
 	if t.err != nil {
 		return t
 	}
 	proofs, err := t.prover.Header(ctx, id, body)
+	if failed != nil {
+		err = failed
+	}
 	if err == nil && proofs == nil {
 		return t
 	}

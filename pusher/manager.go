@@ -31,6 +31,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Transport sends the POSTs; nil means NewTransport.
 	Transport http.RoundTripper
+	// TransportAs makes the transport that shows the client certificate of this
+	// name; without it none can be shown.
+	TransportAs func(certificate string) (http.RoundTripper, error)
 	// UserAgent is what endpoints see as User-Agent.
 	UserAgent string
 	// Issuer signs the tokens of subscriptions that ask for them; without it
@@ -43,13 +46,13 @@ type Options struct {
 
 // Manager runs a worker for each push subscription that this server owns.
 type Manager struct {
-	backend   Backend
-	transport http.RoundTripper
-	userAgent string
-	issuer    *proof.Issuer
-	log       *slog.Logger
-	trouble   limiter
-	places    places
+	backend    Backend
+	transports *transports
+	userAgent  string
+	issuer     *proof.Issuer
+	log        *slog.Logger
+	trouble    limiter
+	places     places
 
 	changed chan struct{}
 	mu      sync.Mutex
@@ -59,13 +62,13 @@ type Manager struct {
 // New makes a Manager. It does nothing until Run.
 func New(backend Backend, o Options) *Manager {
 	m := &Manager{
-		backend: backend, transport: o.Transport, issuer: o.Issuer, log: o.Logger,
+		backend: backend, transports: &transports{plain: o.Transport, make: o.TransportAs, named: map[string]http.RoundTripper{}}, issuer: o.Issuer, log: o.Logger,
 		userAgent: cmp.Or(o.UserAgent, "Postrider"),
 		changed:   make(chan struct{}, 1),
 	}
 	m.places.most = int64(cmp.Or(o.MaxPushes, DefaultMaxPushes))
-	if m.transport == nil {
-		m.transport = NewTransport(TransportOptions{})
+	if m.transports.plain == nil {
+		m.transports.plain = NewTransport(TransportOptions{})
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -101,9 +104,7 @@ func (m *Manager) Run(fetch, work context.Context) error {
 			})
 		case <-fetch.Done():
 			all.Wait()
-			if t, ok := m.transport.(interface{ CloseIdleConnections() }); ok {
-				t.CloseIdleConnections()
-			}
+			m.transports.closeIdle()
 			return nil
 		}
 	}
@@ -151,7 +152,7 @@ func (m *Manager) reconcile(workers map[string]running, start func(subscriptions
 func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub subscriptions.Subscription) running {
 	fetch, stop := context.WithCancel(fetch)
 	w := &worker{
-		backend: m.backend, transport: m.transport, userAgent: m.userAgent, issuer: m.issuer, log: m.log,
+		backend: m.backend, transports: m.transports, userAgent: m.userAgent, issuer: m.issuer, log: m.log,
 		trouble: &m.trouble, places: &m.places,
 		inbox: newInbox(), store: newPauses(minStoreWait, maxStoreWait),
 	}

@@ -3,7 +3,6 @@ package pusher
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -31,14 +30,14 @@ const (
 // channel and has no timer. Steps of the store are on their way while it goes
 // on, one lease and one settlement at a time.
 type worker struct {
-	backend   Backend
-	transport http.RoundTripper
-	userAgent string
-	issuer    *proof.Issuer
-	log       *slog.Logger
-	trouble   *limiter // of all workers: a store that is away is one event
-	places    *places
-	refusals  limiter
+	backend    Backend
+	transports *transports
+	userAgent  string
+	issuer     *proof.Issuer
+	log        *slog.Logger
+	trouble    *limiter // of all workers: a store that is away is one event
+	places     *places
+	refusals   limiter
 
 	sub    subscriptions.Subscription
 	target *target
@@ -287,7 +286,8 @@ func (w *worker) post(p *push, d subscriptions.Delivery) {
 	}
 	if p.ctx.Err() == nil {
 		payload := payloadOf(p.sub, d)
-		deliver(p.ctx, w.transport, p.target.proved(p.ctx, d.Message.ID, payload.body), payload, report)
+		transport, err := w.transports.of(p.sub.ClientCertificate)
+		deliver(p.ctx, transport, p.target.proved(p.ctx, d.Message.ID, payload.body, err), payload, report)
 	} else {
 		report(answer{err: &exchangeError{reason: noTime, err: context.DeadlineExceeded}, last: true})
 	}

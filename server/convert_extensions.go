@@ -16,6 +16,7 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 	if x == nil {
 		return nil
 	}
+	s.ClientCertificate = x.ClientCertificate
 	for i, given := range x.WebhookSecrets {
 		secret := subscriptions.WebhookSecret(cmp.Or(given.Secret, given.Fingerprint))
 		if given.Secret != "" && given.Fingerprint != "" && given.Fingerprint != secret.Fingerprint() {
@@ -31,7 +32,7 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 
 // apiExtensions is nil for a subscription that has none of ours.
 func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
-	x := &api.SubscriptionExtensions{}
+	x := &api.SubscriptionExtensions{ClientCertificate: s.ClientCertificate}
 	for _, secret := range s.WebhookSecrets {
 		x.WebhookSecrets = append(x.WebhookSecrets, api.WebhookSecret{Fingerprint: secret.Fingerprint()})
 	}

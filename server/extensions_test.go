@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"postrider/server"
+	"postrider/storage/memory"
 	"postrider/subscriptions"
 )
 
@@ -79,6 +81,7 @@ func TestBadExtensions(t *testing.T) {
 	s := newREST(t).withSubscription("{}")
 	text := strings.TrimPrefix(string(oldSecret), "whsec_")
 	for settings, words := range map[string][]string{
+		`{"postrider": {"clientCertificate": "billing"}}`:              {"postrider.clientCertificate", "no client certificates"},
 		`{"postrider": {"webhookSecret": []}}`:                         {"webhookSecret"},
 		`{"postrider": {"webhookSecrets": ["` + text + `"]}}`:          {"webhookSecrets"},
 		webhookSecrets(`{"secret": "` + text + `"}`):                   {"postrider.webhookSecrets[0]", "whsec_"},
@@ -106,4 +109,34 @@ func TestBadExtensions(t *testing.T) {
 	if got := s.do("GET " + subPath).ok()["postrider"]; got != nil {
 		t.Errorf("what was refused had an effect: %v", got)
 	}
+}
+
+// oneCertificate is a server's folder with one certificate in it.
+type oneCertificate string
+
+func (c oneCertificate) Has(name string) bool { return name == string(c) }
+
+func TestClientCertificate(t *testing.T) {
+	t.Parallel()
+	service := subscriptions.NewService(memory.New(memory.Options{}), subscriptions.Options{ClientCertificates: oneCertificate("billing")})
+	s := rest{t: t, handler: server.New(service, server.Options{})}.withSubscription(
+		`{"pushConfig": {"pushEndpoint": "https://example.com/"}, "postrider": {"clientCertificate": "billing"}}`)
+	has := func(want string) {
+		t.Helper()
+		if got := encode(s.do("GET " + subPath).ok()["postrider"]); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	has(`{"clientCertificate":"billing"}`)
+	for certificate, words := range map[string][]string{
+		"shipping": {"postrider.clientCertificate", `"shipping"`}, "../x": {"postrider.clientCertificate", `"../x"`},
+	} {
+		s.do("PATCH "+subPath, fmt.Sprintf(`{"subscription": {"postrider": {"clientCertificate": "%s"}}, "updateMask": "postrider.clientCertificate"}`, certificate)).
+			invalid(words...)
+	}
+	s.do("POST "+subPath+":modifyPushConfig", `{"pushConfig": {"pushEndpoint": "http://127.0.0.1/"}}`).invalid("postrider.clientCertificate", "https")
+	s.do("PATCH "+subPath, fmt.Sprintf(`{"subscription": %s, "updateMask": "postrider.webhookSecrets"}`, webhookSecrets(secretEntry(newSecret)))).ok()
+	has(`{"clientCertificate":"billing","webhookSecrets":[{"fingerprint":"` + newSecret.Fingerprint() + `"}]}`)
+	s.do("PATCH "+subPath, `{"updateMask": "postrider.client_certificate"}`).ok()
+	has(`{"webhookSecrets":[{"fingerprint":"` + newSecret.Fingerprint() + `"}]}`)
 }

@@ -21,7 +21,7 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	sub.Push = nil
 	sub.setPush(push, sub.PushAttributes)
 	sub, err = sub.withNewExtensions()
-	if err := firstError(err, sub.complete(), s.deadLetterTopicExists(ctx, sub)); err != nil {
+	if err := firstError(err, sub.complete(), s.certificateExists(sub, ""), s.deadLetterTopicExists(ctx, sub)); err != nil {
 		return Subscription{}, err
 	}
 	if err := s.checkEndpoint(ctx, sub); err != nil {
@@ -175,11 +175,12 @@ func (s *Service) ListSubscriptions(ctx context.Context, project string, p Page)
 // NOT_FOUND, INVALID_ARGUMENT.
 func (s *Service) UpdateSubscription(ctx context.Context, change Subscription, mask []string) (Subscription, error) {
 	return s.changeSubscription(ctx, change.Name, func(sub Subscription) (Subscription, error) {
+		before := sub.ClientCertificate
 		sub, err := applySubscriptionMask(sub, change, mask)
 		if err != nil {
 			return sub, err
 		}
-		err = firstError(sub.complete(), s.deadLetterTopicExists(ctx, sub))
+		err = firstError(sub.complete(), s.certificateExists(sub, before), s.deadLetterTopicExists(ctx, sub))
 		if err == nil && setsEndpoint(mask) {
 			err = s.checkEndpoint(ctx, sub)
 		}

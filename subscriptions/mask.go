@@ -67,6 +67,7 @@ var subscriptionFields = map[string]fieldKind{
 	"retryPolicy.minimumBackoff":               mutable,
 	"retryPolicy.maximumBackoff":               mutable,
 	"postrider":                                mutable,
+	"postrider.clientCertificate":              mutable,
 	"postrider.webhookSecrets":                 mutable,
 	"postrider.pushLimits":                     mutable,
 

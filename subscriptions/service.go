@@ -18,7 +18,9 @@ type Options struct {
 	Outstanding int
 	// Endpoints says where pushes may go; nil is anywhere.
 	Endpoints Endpoints
-	Logger    *slog.Logger
+	// ClientCertificates are those that subscriptions may name; none by default.
+	ClientCertificates ClientCertificates
+	Logger             *slog.Logger
 }
 
 // Service is the domain's front: it validates, then asks the store. All its
@@ -30,6 +32,8 @@ type Service struct {
 	outstanding int
 	endpoints   Endpoints
 	log         *slog.Logger
+
+	certificates ClientCertificates // nil for none
 
 	hub       *hub
 	windows   *windows
@@ -53,7 +57,9 @@ func NewService(store Store, o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		store: store, server: o.Server, outstanding: o.Outstanding, endpoints: o.Endpoints, log: o.Logger,
+		store: store, server: o.Server, outstanding: o.Outstanding, log: o.Logger,
+		endpoints: o.Endpoints, certificates: o.ClientCertificates,
+
 		hub:       newHub(store),
 		windows:   newWindows(),
 		directory: newDirectory(store),

@@ -50,6 +50,9 @@ type Subscription struct {
 	// belong to the subscription rather than to Push, so that another endpoint or
 	// a while of being pulled loses none.
 	WebhookSecrets []WebhookSecret
+	// ClientCertificate names what is shown to endpoints that ask for a
+	// certificate; empty is none.
+	ClientCertificate string
 	// PushLimits bound the pushes further than flow control does.
 	PushLimits PushLimits
 	// Retention is how long a message is kept that is not acked, and with

@@ -39,7 +39,7 @@ func applySubscriptionMask(sub, change Subscription, mask []string) (Subscriptio
 // before it that it could refer to.
 func (s Subscription) withNewExtensions() (Subscription, error) {
 	given := s
-	s.WebhookSecrets = nil
+	s.WebhookSecrets, s.ClientCertificate = nil, ""
 	return s.withExtensions(given, map[string]bool{"postrider": true})
 }
 
@@ -51,6 +51,9 @@ func (s Subscription) withExtensions(change Subscription, fields map[string]bool
 		}
 	}
 	masked := func(property string) bool { return fields["postrider"] || fields["postrider."+property] }
+	if masked("clientCertificate") {
+		s.ClientCertificate = change.ClientCertificate
+	}
 	if masked("webhookSecrets") {
 		s.WebhookSecrets, err = resolveWebhookSecrets(change.WebhookSecrets, s.WebhookSecrets)
 	}

@@ -201,6 +201,9 @@ func (s *Subscription) validatePush() error {
 		// The URL itself may hold a token, so it is not repeated here.
 		return Errorf(InvalidArgument, "pushConfig.pushEndpoint: must be an absolute http or https URL without a fragment, such as https://example.com/push, of at most %d bytes, with a port, if any, of 1 to 65535", maxEndpointBytes)
 	}
+	if s.ClientCertificate != "" && u.Scheme != "https" {
+		return Errorf(InvalidArgument, "postrider.clientCertificate: is shown over https alone, and pushConfig.pushEndpoint is an http URL")
+	}
 	return s.Push.validateToken(u)
 }
 

@@ -35,9 +35,11 @@ type app struct {
 	pusher  *pusher.Manager
 	keys    *proof.Keys
 	issuer  *proof.Issuer
-	port    *port.Splitter
-	http    *http.Server
-	grpc    *grpcapi.Server
+
+	certificates *proof.Certificates // for endpoints; none without a folder of them
+	port         *port.Splitter
+	http         *http.Server
+	grpc         *grpcapi.Server
 
 	certificate *port.Certificate // nil without TLS
 	loopback    bool              // listens on this machine's loopback alone
@@ -86,13 +88,18 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 		return nil, err
 	}
 	a.onClose("store", a.store.close)
-	a.service = subscriptions.NewService(a.store, subscriptions.Options{Logger: log, Endpoints: a.guard})
+	if err := a.openCertificates(); err != nil {
+		return nil, err
+	}
+	a.service = subscriptions.NewService(a.store, subscriptions.Options{
+		Logger: log, Endpoints: a.guard, ClientCertificates: a.certificates,
+	})
 	if err := a.openIssuer(ctx); err != nil {
 		return nil, err
 	}
 	a.pusher = pusher.New(a.service, pusher.Options{
 		Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes,
-		Transport: pusher.NewTransport(pushes),
+		Transport: pusher.NewTransport(pushes), TransportAs: a.transportAs(pushes),
 	})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
 	a.http = a.newHTTPServer()

@@ -27,6 +27,7 @@ type Config struct {
 	Fsync                string
 	IssuerURL            string
 	SigningKeys          string
+	ClientCertificates   string
 	LogLevel             slog.Level
 	LogFormat            string
 	DrainTimeout         time.Duration
@@ -68,6 +69,8 @@ func serverFlags(c *Config) *pflag.FlagSet {
 		"`URL` that push tokens name as their issuer, under which receivers find the public keys; by default the address of --listen")
 	f.StringVar(&c.SigningKeys, "signing-keys", "",
 		"`FILE` with the private keys that sign push tokens, made if it is not there; by default they are kept where messages are")
+	f.StringVar(&c.ClientCertificates, "client-certificates", "",
+		"`DIR` of client certificates that subscriptions may name to show to their endpoints: NAME.crt with NAME.key, in PEM")
 	f.Var(&logLevel{&c.LogLevel}, "log-level", "least `LEVEL` to log: debug, info, warn or error")
 	c.LogFormat = formatAuto
 	f.Var(&choice{&c.LogFormat, []string{formatAuto, formatText, formatJSON}}, "log-format",

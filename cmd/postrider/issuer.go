@@ -3,15 +3,20 @@ package main
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
 
+	"postrider/pusher"
 	"postrider/pusher/proof"
 )
 
 // validateIssuer checks what push tokens name as their issuer. Receivers compare it letter by letter.
 func (c Config) validateIssuer(given func(name string) bool) error {
+	if c.ClientCertificates == "" && given("client-certificates") {
+		return usagef("--client-certificates is empty: give it a value, or leave it out to have none")
+	}
 	if c.SigningKeys == "" && given("signing-keys") {
 		return usagef("--signing-keys is empty: give it a value, or leave it out to keep the keys where messages are")
 	}
@@ -28,6 +33,32 @@ func (c Config) validateIssuer(given func(name string) bool) error {
 			"such as https://pubsub.example.com", c.IssuerURL)
 	}
 	return nil
+}
+
+// openCertificates reads what subscriptions may show to their endpoints.
+func (a *app) openCertificates() (err error) {
+	if a.config.ClientCertificates == "" {
+		a.certificates = proof.NoCertificates()
+		return nil
+	}
+	a.certificates, err = proof.OpenCertificates(a.config.ClientCertificates, a.log)
+	if err != nil {
+		return usagef("--client-certificates: %w", err)
+	}
+	a.log.Info("subscriptions may name client certificates", "names", a.certificates.Names())
+	return nil
+}
+
+// transportAs makes the transports that show client certificates.
+func (a *app) transportAs(o pusher.TransportOptions) func(string) (http.RoundTripper, error) {
+	return func(certificate string) (http.RoundTripper, error) {
+		identified := o
+		var err error
+		if identified.TLS, err = a.certificates.Identify(o.TLS, certificate); err != nil {
+			return nil, err
+		}
+		return pusher.NewTransport(identified), nil
+	}
 }
 
 // openIssuer prepares what signs push tokens. Keys in a file are read now, so that what is wrong with it keeps the server from

@@ -4,6 +4,7 @@
 //
 //   - a token that says who sends and to whom, signed with keys that the receiver
 //     can fetch, as Google's push has it (issuer.go, keys.go, ring.go);
+//   - a client certificate, shown in the TLS handshake (certificates.go);
 //   - a signature over the message with secrets that the receiver shares, as
 //     Standard Webhooks write it (webhook.go).
 //

@@ -539,6 +539,10 @@ type SubscriptionState string
 // SubscriptionExtensions What Postrider adds to a subscription. Each property can be changed by its own path in an update mask, such as
 // `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
 type SubscriptionExtensions struct {
+	// ClientCertificate The name of a client certificate of the server's, shown to a push endpoint that asks for one (mutual TLS). The
+	// server's operator puts it there; the endpoint must be an https URL.
+	ClientCertificate string `json:"clientCertificate,omitempty"`
+
 	// PushLimits What the push endpoint may get at most, whatever flow control would let go.
 	PushLimits *PushLimits `json:"pushLimits,omitempty"`
 

@@ -37,10 +37,11 @@ type subscriptionRecord struct {
 	Labels         map[string]string   `json:"labels,omitempty"`
 	Phase          subscriptions.Phase `json:"phase,omitempty"`
 	// Texts, since the domain's type marshals as what may be shown of it.
-	WebhookSecrets []string         `json:"webhookSecrets,omitempty"`
-	PushLimits     *pushLimitRecord `json:"pushLimits,omitempty"`
-	Filter         string           `json:"filter,omitempty"`
-	Routing        *routingRecord   `json:"routing,omitempty"`
+	WebhookSecrets    []string         `json:"webhookSecrets,omitempty"`
+	ClientCertificate string           `json:"clientCertificate,omitempty"`
+	PushLimits        *pushLimitRecord `json:"pushLimits,omitempty"`
+	Filter            string           `json:"filter,omitempty"`
+	Routing           *routingRecord   `json:"routing,omitempty"`
 }
 
 type pushLimitRecord struct {
@@ -132,7 +133,7 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
 		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, ExactlyOnce: s.ExactlyOnce, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, RetainAcked: s.RetainAcked, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
-		Filter: s.Filter,
+		ClientCertificate: s.ClientCertificate, Filter: s.Filter,
 	}
 	if s.Routing != nil {
 		routing := routingRecord(*s.Routing)
@@ -166,7 +167,7 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 	s := subscriptions.Subscription{
 		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered, ExactlyOnce: r.ExactlyOnce,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, RetainAcked: r.RetainAcked, Expiration: r.Expiration,
-		Labels: r.Labels, Phase: r.Phase, Revision: revision, Filter: r.Filter,
+		Labels: r.Labels, Phase: r.Phase, Revision: revision, ClientCertificate: r.ClientCertificate, Filter: r.Filter,
 	}
 	if r.Routing != nil {
 		routing := subscriptions.Routing(*r.Routing)
