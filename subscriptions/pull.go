@@ -12,6 +12,9 @@ const (
 	maxPullBytes = MaxPublishBytes
 	// pullWait is how long a pull waits for a first message.
 	pullWait = 30 * time.Second
+	// pullLook is how long one that must not wait goes through messages that do
+	// not match. The next one goes on from there.
+	pullLook = time.Second
 )
 
 // Received is a message as a puller gets it.
@@ -56,23 +59,28 @@ func (s *Service) Pull(ctx context.Context, name SubscriptionName, limit int, im
 // the wait is over. It returns early when the name has come to mean another
 // subscription than the one that w waits on.
 func (s *Service) pullWaiting(ctx context.Context, w *Waiter, name SubscriptionName, limit int, timeout <-chan time.Time) ([]Received, Subscription, error) {
+	more := false
+	defer func() {
+		if more {
+			w.Pass()
+		}
+	}()
 	for {
 		res, sub, err := s.lease(ctx, name, limit)
 		if err != nil {
 			return nil, sub, err
 		}
-		if res.More {
-			w.Pass()
-		}
+		more = res.More
 		w.WakeIn(res.NextDue)
 		if len(res.Deliveries) > 0 || sub.UID != w.sub {
 			return received(sub, res.Deliveries), sub, nil
 		}
-		if res.More && ctx.Err() == nil {
-			continue // what it saw of the log was parked, or dropped
+		again := w.C
+		if more { // what it saw of the log did not match, was parked or dropped
+			again = atOnce
 		}
 		select {
-		case <-w.C:
+		case <-again:
 		case <-timeout:
 			return nil, sub, nil
 		case <-s.drain:
@@ -83,11 +91,18 @@ func (s *Service) pullWaiting(ctx context.Context, w *Waiter, name SubscriptionN
 	}
 }
 
+// atOnce is always ready.
+var atOnce = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // pullNow leases what there is, in as many steps as limit needs.
 func (s *Service) pullNow(ctx context.Context, name SubscriptionName, limit int) ([]Received, Subscription, error) {
 	var all []Delivery
 	var holder Subscription // of what is leased
-	size := 0
+	size, start := 0, time.Now()
 	for {
 		res, sub, err := s.lease(ctx, name, limit-len(all))
 		switch {
@@ -108,6 +123,9 @@ func (s *Service) pullNow(ctx context.Context, name SubscriptionName, limit int)
 			size += d.Message.Size()
 		}
 		all = append(all, res.Deliveries...)
+		if len(res.Deliveries) == 0 && (len(all) > 0 || time.Since(start) >= pullLook || s.draining()) {
+			return received(holder, all), holder, nil // what it has must not wait for what may lie far ahead
+		}
 		if !res.More || len(all) >= min(limit, MaxPullMessages) || size >= maxPullBytes/2 {
 			return received(holder, all), holder, nil
 		}

@@ -74,6 +74,15 @@ func NewService(store Store, o Options) *Service {
 // once, and ends streams. Everything else goes on.
 func (s *Service) Drain() { s.drainOnce.Do(func() { close(s.drain) }) }
 
+func (s *Service) draining() bool {
+	select {
+	case <-s.drain:
+		return true
+	default:
+		return false
+	}
+}
+
 // stepTimeout bounds a step that must finish although its caller has gone.
 const stepTimeout = 10 * time.Second
 

@@ -161,7 +161,8 @@ type Stats struct {
 	OldestAge time.Duration
 	// UpperBound means that Undelivered, Bytes and OldestAge may be too high: the
 	// subscription has a Match, and messages ahead of the cursor that it will
-	// pass over are counted, since nobody has looked at them.
+	// pass over are counted, since nobody has looked at them. Stores leave it to
+	// the Service.
 	UpperBound bool
 	// Totals since the subscription was created. Acked counts messages that
 	// were acked while outstanding; Expired leases that ran out; Dropped

@@ -95,6 +95,14 @@ func (st *Stream) Interrupt() { signal(st.interrupt) }
 // subscription has become push or detached; UNAVAILABLE also when the server
 // drains: the subscriber should look for another one.
 func (st *Stream) Next(ctx context.Context) ([]Received, error) {
+	got, err := st.next(ctx)
+	if err != nil && st.hungry {
+		st.waiter.Pass() // it will not look on
+	}
+	return got, err
+}
+
+func (st *Stream) next(ctx context.Context) ([]Received, error) {
 	for {
 		if err := st.over(ctx); err != nil {
 			return nil, err
@@ -129,11 +137,12 @@ func (st *Stream) over(ctx context.Context) error {
 }
 
 func (st *Stream) waitForMessages(ctx context.Context) (interrupted bool, err error) {
+	again := st.waiter.C
 	if st.hungry {
-		return false, nil
+		again = atOnce
 	}
 	select {
-	case <-st.waiter.C:
+	case <-again:
 		st.hungry = true
 	case <-st.interrupt:
 		return true, nil
@@ -241,7 +250,7 @@ func (st *Stream) lease(ctx context.Context, messages, bytes int) ([]Delivery, e
 		return nil, firstError(st.s.release(ctx, st.Subscription(), res.Deliveries), canceled(ctx))
 	}
 	st.hungry = res.More
-	if res.More {
+	if res.More && len(res.Deliveries) > 0 { // else it looks on itself
 		st.waiter.Pass()
 	}
 	st.waiter.WakeIn(res.NextDue)
