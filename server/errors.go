@@ -117,6 +117,8 @@ func (h *handler) bodyError(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &tooLarge):
 		h.bodyTooLarge(w, r)
 		return
+	case errors.Is(err, errNoRoom), tooSlow(err):
+		err = unread(w, err)
 	case errors.Is(err, io.EOF):
 		err = subscriptions.Errorf(subscriptions.InvalidArgument, "a body is required: a JSON object, {} at least")
 	default:

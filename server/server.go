@@ -47,10 +47,16 @@ type Options struct {
 	Issuer Issuer
 	// MaxBody bounds the body of a request in bytes; DefaultMaxBody by default.
 	MaxBody int64
+	// MaxBodies bounds all bodies under way together, in bytes; DefaultMaxBodies by default. In memory each takes about three
+	// times its size.
+	MaxBodies int64
 }
 
 // DefaultMaxBody has room for the largest legal publish: 10 MB of data are 13.4 MB as base64.
 const DefaultMaxBody = 14 << 20
+
+// DefaultMaxBodies has room for some of the largest bodies at once.
+const DefaultMaxBodies = 128 << 20
 
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
@@ -61,6 +67,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
+	}
+	if o.MaxBodies == 0 {
+		o.MaxBodies = DefaultMaxBodies
 	}
 	return o
 }
@@ -84,7 +93,7 @@ func New(backend Backend, o Options) http.Handler {
 	r.MethodNotAllowed(refuseMethod)
 	// From the outside in. The last one routes a HEAD as the GET that it is, without the body.
 	r.Use(h.logged, h.recovered, h.underIssuer, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, properVerb(r, refuseMethod),
-		h.boundBody, chimiddleware.GetHead)
+		newBodies(o.MaxBodies).metered, h.boundBody, chimiddleware.GetHead)
 	h.routeUnserved(r)
 	strict := api.NewStrictHandlerWithOptions(h, []api.StrictMiddlewareFunc{encoded}, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  h.bodyError,

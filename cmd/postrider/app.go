@@ -122,7 +122,8 @@ func (a *app) newHTTPServer() *http.Server {
 	return &http.Server{
 		Handler: a.grpc.Beside(server.New(a.service, server.Options{
 			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
-			Issuer: a.issuer,
+			MaxBodies: a.config.bodies(),
+			Issuer:    a.issuer,
 		})),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: headerTimeout,

@@ -21,6 +21,7 @@ type Config struct {
 	AllowUnauthenticated bool
 	AllowedHosts         []string
 	TLSCert, TLSKey      string // files
+	MaxBodies            int64
 	RedisURL             string
 	DataDir              string
 	MaxMemory            int64 // of the private Redis in DataDir; 0 is its own default
@@ -56,6 +57,9 @@ func serverFlags(c *Config) *pflag.FlagSet {
 	f.StringVar(&c.TLSCert, "tls-cert", "",
 		"PEM `FILE` with the certificate, and its chain, to serve TLS with; it is taken anew when it changes")
 	f.StringVar(&c.TLSKey, "tls-key", "", "PEM `FILE` with the key of --tls-cert")
+	f.Var((*size)(&c.MaxBodies), "max-bodies",
+		"most `SIZE` of all request bodies over REST that are under way, such as 256mb; in memory each takes about three times its "+
+			"size; by default a sixteenth of the machine's or the container's memory, 64mb to 1gb")
 	f.StringVar(&c.RedisURL, "redis-url", "",
 		"`URL` of Redis 7 or later, or Valkey; without it or --data-dir messages are kept in memory")
 	f.StringVar(&c.DataDir, "data-dir", "",
@@ -111,6 +115,9 @@ func (c Config) validate(given func(name string) bool) error {
 	if c.MaxPushes < 1 {
 		wrong = append(wrong, usagef("--max-pushes: %d is not a number from 1", c.MaxPushes))
 	}
+	if c.MaxBodies != 0 && c.MaxBodies < leastBodies {
+		wrong = append(wrong, usagef("--max-bodies: less than %v, which one large publish takes", size(leastBodies)))
+	}
 	if c.DrainTimeout < 0 {
 		wrong = append(wrong, usagef("--drain-timeout: %v is negative", c.DrainTimeout))
 	}
@@ -148,6 +155,21 @@ func (c Config) validateDataDir(given func(name string) bool) []error {
 		wrong = append(wrong, usagef("--max-memory: less than %v, with which Redis could hold nothing", size(private.LeastMemory)))
 	}
 	return wrong
+}
+
+// The bounds of the room for bodies: it holds the largest publish and another.
+const (
+	leastBodies   = 32 << 20
+	defaultBodies = 64 << 20
+	mostBodies    = 1 << 30
+)
+
+// bodies is the room for the bodies of requests.
+func (c Config) bodies() int64 {
+	if c.MaxBodies != 0 {
+		return c.MaxBodies
+	}
+	return min(max(private.UsableMemory()/16, defaultBodies), mostBodies)
 }
 
 // isHostName tells whether s looks like a DNS name.

@@ -155,6 +155,7 @@ func TestSettingsAreRefused(t *testing.T) {
 		"memory of what is not ours": {file: "max-memory: 1gb\nredis-url: redis://h\n", says: []string{"--max-memory", "--data-dir"}},
 		"fsync of what is not ours":  {environ: []string{"POSTRIDER_FSYNC=always"}, says: []string{"--fsync", "--data-dir"}},
 		"no fsync":                   {environ: []string{"POSTRIDER_FSYNC=never"}, says: []string{"POSTRIDER_FSYNC", "always", "everysec"}},
+		"no room for a publish":      {args: []string{"--max-bodies=1mb"}, says: []string{"--max-bodies", "32mb"}},
 		"a size without a unit":      {file: "data-dir: d\nmax-memory: 4\n", says: []string{"max-memory", "512mb or 4gb"}},
 		"a size as a flag":           {args: []string{"--data-dir=d", "--max-memory=1.5gb"}, says: []string{"max-memory", "512mb or 4gb"}},
 		"a size beyond counting":     {args: []string{"--data-dir=d", "--max-memory=9999999tb"}, says: []string{"512mb or 4gb"}},

@@ -7,7 +7,7 @@ const (
 )
 
 func defaultMemory() int64 {
-	usable := usableMemory()
+	usable := UsableMemory()
 	if usable <= 0 {
 		return unknownMemory
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// usableMemory is the machine's memory, or the least limit of the control groups that this process is in.
-func usableMemory() int64 {
+// UsableMemory is the machine's memory, or the least limit of the control groups that this process is in.
+func UsableMemory() int64 {
 	least := 1024 * field("/proc/meminfo", "MemTotal:")
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {

@@ -8,7 +8,7 @@ import (
 
 func TestDefaultMemory(t *testing.T) {
 	t.Parallel()
-	usable := usableMemory()
+	usable := UsableMemory()
 	if usable < 64<<20 {
 		t.Errorf("this machine has %d bytes", usable)
 	}

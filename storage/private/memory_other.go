@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// usableMemory is the machine's memory, or 0 where this does not find out.
-func usableMemory() int64 {
+// UsableMemory is the machine's memory, or 0 where this does not find out.
+func UsableMemory() int64 {
 	text, err := exec.Command("/usr/sbin/sysctl", "-n", "hw.memsize").Output()
 	if err != nil {
 		return 0
