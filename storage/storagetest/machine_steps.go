@@ -289,6 +289,7 @@ func (m *machine) retainTopic() {
 }
 
 func (m *machine) retain(t *modelTopic, d time.Duration) {
+	m.trim() // what is not cut off yet, which may differ, would be kept now
 	t.ref.Revision++
 	t.ref.Retention = d
 	m.do("retain", func(store subscriptions.Store) error { return store.OpenTopic(ctx, t.ref) })
@@ -297,6 +298,7 @@ func (m *machine) retain(t *modelTopic, d time.Duration) {
 // retainAcked changes how long what a subscription acked is kept.
 func (m *machine) retainAcked() {
 	s := m.anySub()
+	m.trim() // as in retain
 	s.ref.Revision++
 	s.ref.Retain = rapid.SampledFrom([]time.Duration{0, 10 * time.Minute, time.Hour}).Draw(m.T, "retention")
 	m.do("retain acked", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
