@@ -192,7 +192,7 @@ func (g *Guard) blockedAddress(t target, addr netip.Addr, kind, unless string) e
 }
 
 func blockedPlain(t target) error {
-	return blockedf("http is not encrypted: %s is reached by https, or --push-allow names it", t.host)
+	return blockedf("http to %s is refused, since it is not encrypted: use https, or have --push-allow name it", t.host)
 }
 
 // lookup resolves a name. A resolver may write IPv4 addresses as mapped ones.

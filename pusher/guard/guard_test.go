@@ -234,6 +234,45 @@ type named struct {
 	address string
 }
 
+// deaf machines are those of a dialer that does not hear of a cancelled context.
+type deaf struct {
+	machines
+	closed chan string
+}
+
+func (d deaf) DialContext(_ context.Context, _, address string) (net.Conn, error) {
+	conn, err := d.machines.DialContext(context.Background(), "", address)
+	return closing{conn, address, d.closed}, err
+}
+
+type closing struct {
+	net.Conn
+	address string
+	closed  chan string
+}
+
+func (c closing) Close() error {
+	c.closed <- c.address
+	return c.Conn.Close()
+}
+
+// A connection that comes after another won is closed.
+func TestALateConnectionIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const a, b = "93.184.215.14:443", "93.184.215.15:443"
+		d := deaf{machines{a: {after: time.Second}, b: {}}, make(chan string, 2)}
+		g, err := New(Options{Dialer: d, Resolver: resolving("two.example.com", []string{"93.184.215.14", "93.184.215.15"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := g.DialContext(t.Context(), "tcp", "two.example.com:443")
+		if err != nil || conn.(closing).address != b || len(d.closed) != 1 || <-d.closed != a {
+			t.Errorf("%v, %v", conn, err)
+		}
+		conn.Close()
+	})
+}
+
 // The first address of a name that answers is used; one that hangs delays the
 // others by a moment only; what comes too late is closed.
 func TestRace(t *testing.T) {

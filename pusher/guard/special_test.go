@@ -116,6 +116,11 @@ func TestFormsBehindNames(t *testing.T) {
 			}
 		}
 	}
+	// A resolver may name the interface that an address is on, too.
+	zoned, unused := newGuard(t, Options{Resolver: resolving("hooks.example.com", []string{"fe80::1%eth0"})})
+	if _, err := zoned.DialContext(t.Context(), "tcp", "hooks.example.com:443"); !blocked(t, err, unused) {
+		t.Errorf("an address with a zone: %v", err)
+	}
 	// Resolvers write IPv4 addresses in this form, too.
 	g, w := newGuard(t, Options{Resolver: resolving("hooks.example.com", []string{"::ffff:169.254.169.254"})})
 	if _, err := g.DialContext(t.Context(), "tcp", "hooks.example.com:443"); !blocked(t, err, w) || !strings.Contains(err.Error(), "metadata") {
