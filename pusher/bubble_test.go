@@ -68,7 +68,10 @@ func (b *bubble) pushWith(backend Backend, o Options) {
 	var fetch, work context.Context
 	fetch, b.stopFetch = context.WithCancel(context.Background())
 	work, b.stopWork = context.WithCancel(context.Background())
-	o.Transport, o.Logger = b.web, slog.New(slog.NewTextHandler(b.Output(), nil))
+	o.Transport = b.web
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(b.Output(), nil))
+	}
 	manager := New(backend, o)
 	b.pushing.Go(func() {
 		if err := manager.Run(fetch, work); err != nil {
@@ -310,4 +313,18 @@ func (s *faultyStore) Release(ctx context.Context, ref subscriptions.Ref, rs []s
 		return err
 	}
 	return s.Store.Release(ctx, ref, rs)
+}
+
+func (s *faultyStore) Breaker(ctx context.Context, ref subscriptions.Ref) (subscriptions.Breaker, error) {
+	if err := s.fault(); err != nil {
+		return subscriptions.Breaker{}, err
+	}
+	return s.Store.Breaker(ctx, ref)
+}
+
+func (s *faultyStore) KeepBreaker(ctx context.Context, ref subscriptions.Ref, b subscriptions.Breaker) (bool, error) {
+	if err := s.fault(); err != nil {
+		return false, err
+	}
+	return s.Store.KeepBreaker(ctx, ref, b)
 }

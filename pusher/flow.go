@@ -12,8 +12,9 @@ import (
 // flow decides how much of a subscription may be with its endpoint at once, and
 // when nothing may.
 type flow struct {
-	window window
-	back   pushback
+	window  window
+	back    pushback
+	breaker breaker
 	// most is the subscription's own cap; 0 is none.
 	most int
 	// pace is nil without a rate limit.
@@ -21,10 +22,13 @@ type flow struct {
 }
 
 func newFlow(limits subscriptions.PushLimits) *flow {
-	f := &flow{window: newWindow(), back: newPushback()}
+	f := &flow{window: newWindow(), back: newPushback(), breaker: newBreaker()}
 	f.configure(limits)
 	return f
 }
+
+// restart forgets how the endpoint did.
+func (f *flow) restart() { f.window, f.back, f.breaker = newWindow(), newPushback(), newBreaker() }
 
 // burst is how many pushes may go out at once under a rate limit: what it allows
 // in a tenth of a second.
@@ -45,10 +49,14 @@ func (f *flow) configure(limits subscriptions.PushLimits) {
 
 // limit is how many pushes may be out.
 func (f *flow) limit() int {
-	if f.most > 0 {
-		return min(f.most, f.window.size)
+	limit := f.window.size
+	if f.breaker.state == breakerTrial {
+		limit = min(limit, trialWindow)
 	}
-	return f.window.size
+	if f.most > 0 {
+		limit = min(limit, f.most)
+	}
+	return limit
 }
 
 // allowed is how many of n more pushes the rate limit lets go now, at least one:
@@ -70,27 +78,38 @@ func (f *flow) sent(n, out int) {
 
 // observe learns how a push ended, and tells how long its message waits at least
 // if it was refused.
-func (f *flow) observe(p *push) (atLeast time.Duration) {
-	ok := p.reason == accepted
-	f.window.observe(p.began, p.took, ok)
-	if ok {
+func (f *flow) observe(p *push) (atLeast time.Duration, c change) {
+	if p.reason == accepted {
+		f.window.observe(p.began, p.took, true)
 		f.back.accept()
-		return 0
+		if c = f.breaker.accept(p.probe); c == hasClosed {
+			f.window = newWindow() // who was away starts afresh
+		}
+		return 0, c
 	}
-	return f.back.refuse(p.began, spread(p.answer.retryAfter))
+	wait := spread(p.answer.retryAfter)
+	if !p.probe {
+		f.window.observe(p.began, p.took, false)
+		atLeast = f.back.refuse(p.began, wait)
+	}
+	return atLeast, f.breaker.refuse(p.receipt.ID, p.probe, wait)
 }
 
-// closedUntil is until when nothing new may be leased: for the push backoff, or
-// until the rate limit lets a good part of a burst go.
+// closedUntil is until when nothing new may be leased: for the breaker or the
+// push backoff, or until the rate limit lets a good part of a burst go.
 func (f *flow) closedUntil() time.Time {
+	until := f.back.until
+	if f.breaker.state != breakerClosed {
+		until = f.breaker.notBefore()
+	}
 	if f.pace == nil {
-		return f.back.until
+		return until
 	}
 	want := float64(max(1, f.pace.Burst()/2))
 	short := want - f.pace.Tokens()
 	if short <= 0 {
-		return f.back.until
+		return until
 	}
 	wait := time.Duration(math.Ceil(short / float64(f.pace.Limit()) * float64(time.Second)))
-	return later(f.back.until, time.Now().Add(wait))
+	return later(until, time.Now().Add(wait))
 }

@@ -40,6 +40,7 @@ type push struct {
 	receipt subscriptions.Receipt
 	attempt int
 	began   time.Time
+	probe   bool // of an endpoint whose breaker is open
 
 	took    time.Duration
 	answer  answer

@@ -58,3 +58,18 @@ func (w *worker) logRefusal(p *push) {
 	}
 	w.log.LogAttrs(context.Background(), level, "push refused", attrs...)
 }
+
+// logBreaker tells of a breaker that has opened or closed, by a push, or by hand
+// if there is none.
+func (w *worker) logBreaker(c change, p *push) {
+	b := &w.flow.breaker
+	attrs := []any{"subscription", w.sub.Name.String(), "endpoint", w.target.shown}
+	switch c {
+	case hasOpened:
+		w.log.Warn("circuit breaker opened: pushes were refused in a row, the backlog is kept", append(attrs,
+			"refused", breakerThreshold, "reason", string(p.reason), "status", p.answer.status, "next_probe", time.Until(b.probeAt))...)
+	case hasClosed:
+		w.log.Info("circuit breaker closed", append(attrs,
+			"by_hand", p == nil, "open_for", time.Since(b.opened), "failed_probes", b.probes)...)
+	}
+}

@@ -13,6 +13,21 @@ import (
 
 // Backend is what pushing needs of the domain.
 type Backend interface {
+	Deliveries
+	Breakers
+}
+
+// Breakers are circuit breakers, as the store keeps them from owner to owner.
+type Breakers interface {
+	// PushBreaker returns what is kept: the zero value unless it is open. UNAVAILABLE.
+	PushBreaker(context.Context, subscriptions.Subscription) (subscriptions.Breaker, error)
+	// KeepPushBreaker keeps it; kept is false when it was closed by hand
+	// meanwhile. UNAVAILABLE.
+	KeepPushBreaker(context.Context, subscriptions.Subscription, subscriptions.Breaker) (kept bool, err error)
+}
+
+// Deliveries are messages, and which of them this server is to push.
+type Deliveries interface {
 	// Owned calls fn now and with every change with the subscriptions that this
 	// server looks after.
 	Owned(fn func([]subscriptions.Subscription)) (stop func())
@@ -156,6 +171,7 @@ func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub su
 		trouble: &m.trouble, places: &m.places,
 		inbox: newInbox(), store: newPauses(minStoreWait, maxStoreWait),
 	}
+	w.fresh = true
 	w.configure(sub)
 	all.Go(func() {
 		defer stop()

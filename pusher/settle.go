@@ -46,11 +46,17 @@ func (w *worker) collect() {
 // learn takes an outcome to be settled, and lets the window learn from it.
 func (w *worker) learn(p *push) {
 	w.pending = append(w.pending, p)
+	ours := p.target.endpoint == w.target.endpoint
 	if p.reason.released() {
+		if ours {
+			w.flow.breaker.release(p.probe)
+		}
 		return
 	}
-	if p.target.endpoint == w.target.endpoint {
-		p.atLeast = w.flow.observe(p)
+	if ours {
+		var c change
+		p.atLeast, c = w.flow.observe(p)
+		w.logBreaker(c, p)
 	}
 	if p.reason != accepted {
 		w.logRefusal(p)
@@ -132,7 +138,7 @@ func settlement(pushes []*push) subscriptions.Settlement {
 		switch {
 		case p.reason == accepted:
 			s.Acks = append(s.Acks, p.receipt)
-		case p.reason.released():
+		case p.reason.released(), p.probe:
 			s.Releases = append(s.Releases, p.receipt)
 		default:
 			s.Nacks = append(s.Nacks, subscriptions.Nack{Receipt: p.receipt, AtLeast: p.atLeast, Reason: why(p)})

@@ -50,6 +50,12 @@ type worker struct {
 	leased  chan leased  // what the lease on its way will give; nil when there is none
 	settled chan settled // the same of the settlement
 
+	recalled chan recalled // the same of what the store keeps of the breaker
+	kept     chan kept     // and of what it is told to keep
+	recallAt time.Time     // when it may be asked again
+	fresh    bool          // it was not asked yet
+	looking  bool          // it is to be asked
+
 	out, bytesOut int       // pushes whose exchange is not over
 	pending       []*push   // with an outcome to be settled
 	settleAt      time.Time // when those are settled at the latest
@@ -72,6 +78,7 @@ func (w *worker) run(fetch, work context.Context) {
 	for {
 		w.collect()
 		w.settle(work)
+		w.keep(work)
 		w.lease(fetch)
 		if w.done() {
 			break
@@ -89,8 +96,15 @@ func (w *worker) run(fetch, work context.Context) {
 		case s := <-w.settled:
 			w.settled = nil
 			w.conclude(s)
+		case r := <-w.recalled:
+			w.recalled = nil
+			w.remember(fetch, r)
+		case k := <-w.kept:
+			w.kept = nil
+			w.noteKept(k)
 		case <-w.wakeups():
 			w.hungry = !w.leaving
+			w.looking = w.flow.breaker.state == breakerOpen
 		case <-w.inbox.ready:
 		case <-w.alarm.at(w.next()):
 		}
@@ -101,7 +115,8 @@ func (w *worker) run(fetch, work context.Context) {
 
 // done tells whether nothing is left to be done by a worker that is to stop.
 func (w *worker) done() bool {
-	return w.leaving && w.out == 0 && len(w.pending) == 0 && w.leased == nil && w.settled == nil
+	steps := w.leased != nil || w.settled != nil || w.recalled != nil || w.kept != nil
+	return w.leaving && w.out == 0 && len(w.pending) == 0 && !steps
 }
 
 // wakeups is what the store's wake-ups come on, once there is a waiter.
@@ -126,6 +141,14 @@ func (w *worker) next() time.Time {
 	if len(w.pending) > 0 && w.settled == nil {
 		at = later(w.settleAt, w.storeUntil)
 	}
+	if w.mayRecall() {
+		if recall := later(w.recallAt, w.storeUntil); at.IsZero() || recall.Before(at) {
+			at = recall
+		}
+	}
+	if w.flow.breaker.unkept && w.kept == nil && (at.IsZero() || w.storeUntil.Before(at)) {
+		at = w.storeUntil
+	}
 	if w.mayLease() && w.room() > 0 {
 		if lease := w.leaseAfter(); at.IsZero() || lease.Before(at) {
 			at = lease
@@ -147,7 +170,12 @@ func later(a, b time.Time) time.Time {
 // store fails, what there is to be settled goes first.
 func (w *worker) mayLease() bool {
 	unsettled := len(w.pending) > 0 || w.settled != nil
-	return w.hungry && !w.crowded && w.leased == nil && (w.storeUntil.IsZero() || !unsettled)
+	return w.hungry && !w.fresh && !w.crowded && !w.flow.breaker.waits() && w.leased == nil && (w.storeUntil.IsZero() || !unsettled)
+}
+
+// mayRecall tells whether to ask for the breaker as soon as there is time.
+func (w *worker) mayRecall() bool {
+	return (w.fresh || w.looking) && !w.leaving && w.recalled == nil && w.kept == nil
 }
 
 // leased is what a lease gave.
@@ -159,6 +187,9 @@ type leased struct {
 
 // lease asks for what there is room for.
 func (w *worker) lease(fetch context.Context) {
+	if w.mayRecall() && !time.Now().Before(later(w.recallAt, w.storeUntil)) {
+		w.recall(fetch)
+	}
 	if !w.mayLease() || time.Now().Before(w.leaseAfter()) {
 		return
 	}
@@ -175,6 +206,7 @@ func (w *worker) lease(fetch context.Context) {
 		return
 	}
 	w.hungry = false // a wake-up that comes meanwhile asks again
+	w.flow.breaker.probing = w.flow.breaker.state == breakerOpen
 	reply, name := make(chan leased, 1), w.sub.Name
 	w.leased = reply
 	w.steps.Go(func() {
@@ -186,6 +218,10 @@ func (w *worker) lease(fetch context.Context) {
 // take starts to push what a lease gave.
 func (w *worker) take(fetch, work context.Context, l leased) {
 	w.places.giveBack(l.places - len(l.Deliveries))
+	probe := w.flow.breaker.waits()
+	if len(l.Deliveries) == 0 {
+		w.flow.breaker.release(probe)
+	}
 	switch code := subscriptions.CodeOf(l.err); {
 	case l.err != nil && fetch.Err() != nil:
 		return
@@ -209,10 +245,24 @@ func (w *worker) take(fetch, work context.Context, l leased) {
 		return
 	}
 	g := newGrant(work, l.PushLease, w.target)
+	if !probe && w.flow.breaker.state == breakerOpen {
+		w.giveBack(g, l.Deliveries) // it opened while the lease was on its way
+		return
+	}
 	for _, d := range l.Deliveries {
-		w.start(g, d)
+		w.start(g, d, probe)
 	}
 	w.flow.sent(len(l.Deliveries), w.out)
+}
+
+// giveBack releases what was leased and is not to be pushed.
+func (w *worker) giveBack(g *grant, ds []subscriptions.Delivery) {
+	g.cancel()
+	w.places.giveBack(len(ds))
+	for _, d := range ds {
+		w.pending = append(w.pending, &push{grant: g, receipt: d.Receipt(), reason: noTime})
+	}
+	w.soon()
 }
 
 // join makes the worker wait for messages, before its first lease.
@@ -236,8 +286,14 @@ func (w *worker) join(ctx context.Context) bool {
 // becomes free would cost the store several times as much.
 func (w *worker) room() int {
 	limit := w.flow.limit()
+	if w.flow.breaker.state == breakerOpen {
+		limit = w.out + 1 // a probe, whatever else is out
+		if most := w.flow.most; most > 0 {
+			limit = min(limit, most)
+		}
+	}
 	free := limit - w.out
-	tooFew := w.backlog && w.out > 0 && free < limit/4
+	tooFew := w.backlog && w.out > 0 && free < limit/4 && w.flow.breaker.state != breakerOpen
 	if free <= 0 || tooFew || w.bytesOut >= maxBytesOut {
 		return 0
 	}
@@ -253,7 +309,9 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 	w.sub = sub
 	if w.target == nil || w.target.endpoint != sub.Push.Endpoint {
 		w.target = newTarget(sub.Push.Endpoint, w.userAgent)
+		open := w.flow != nil && w.flow.breaker.state != breakerClosed
 		w.flow = newFlow(sub.PushLimits)
+		w.flow.breaker.unkept = open // what is kept is of another endpoint
 	}
 	w.flow.configure(sub.PushLimits)
 	if !w.target.prover.Proves(sub) {
@@ -265,8 +323,8 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 }
 
 // start pushes one message in a goroutine of its own.
-func (w *worker) start(g *grant, d subscriptions.Delivery) {
-	p := &push{grant: g, receipt: d.Receipt(), attempt: d.Attempt, began: time.Now()}
+func (w *worker) start(g *grant, d subscriptions.Delivery, probe bool) {
+	p := &push{grant: g, receipt: d.Receipt(), attempt: d.Attempt, began: time.Now(), probe: probe}
 	w.out++
 	w.bytesOut += p.receipt.Size
 	w.posts.Go(func() { w.post(p, d) })

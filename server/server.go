@@ -29,6 +29,7 @@ type Backend interface {
 	Attachments
 	Messages
 	Blocks
+	Pushes
 }
 
 // Options of a server. The zero value is for use on loopback.

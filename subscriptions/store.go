@@ -23,6 +23,7 @@ type Store interface {
 	Slots
 	Leases
 	Blocks
+	Breakers
 	DeadLetters
 	KeyRing
 	Watcher

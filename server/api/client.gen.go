@@ -147,6 +147,36 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
 	ListBlockedKeys(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CloseBreakerWithBody Close the circuit breaker of a push endpoint
+	//
+	// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+	// on refusing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+	CloseBreakerWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CloseBreaker Close the circuit breaker of a push endpoint
+	//
+	// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+	// on refusing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+	CloseBreaker(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
@@ -827,6 +857,56 @@ func (c *Client) ListBlockedKeysWithBody(ctx context.Context, project ProjectID,
 // Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
 func (c *Client) ListBlockedKeys(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBlockedKeysRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CloseBreakerWithBody Close the circuit breaker of a push endpoint
+//
+// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+// on refusing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+func (c *Client) CloseBreakerWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseBreakerRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CloseBreaker Close the circuit breaker of a push endpoint
+//
+// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+// on refusing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+func (c *Client) CloseBreaker(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCloseBreakerRequest(c.Server, project, subscription, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2035,6 +2115,60 @@ func NewListBlockedKeysRequestWithBody(server string, project ProjectID, subscri
 	}
 
 	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:blockedKeys", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCloseBreakerRequest calls the generic CloseBreaker builder with application/json body
+func NewCloseBreakerRequest(server string, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCloseBreakerRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewCloseBreakerRequestWithBody constructs an http.Request for the CloseBreaker method, with any body, and a specified content type
+func NewCloseBreakerRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:closeBreaker", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -3790,6 +3924,36 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys (the `ListBlockedKeys` operationId).
 	ListBlockedKeysWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody, reqEditors ...RequestEditorFn) (*ListBlockedKeysResult, error)
 
+	// CloseBreakerWithBodyWithResponse Close the circuit breaker of a push endpoint
+	//
+	// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+	// on refusing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+	CloseBreakerWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error)
+
+	// CloseBreakerWithResponse Close the circuit breaker of a push endpoint
+	//
+	// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+	// on refusing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+	CloseBreakerWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error)
+
 	// UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
@@ -4501,6 +4665,35 @@ func (r ListBlockedKeysResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ListBlockedKeysResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type CloseBreakerResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CloseBreakerResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r CloseBreakerResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CloseBreakerResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -5505,6 +5698,48 @@ func (c *ClientWithResponses) ListBlockedKeysWithResponse(ctx context.Context, p
 		return nil, err
 	}
 	return ParseListBlockedKeysResult(rsp)
+}
+
+// CloseBreakerWithBodyWithResponse Close the circuit breaker of a push endpoint
+//
+// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+// on refusing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+func (c *ClientWithResponses) CloseBreakerWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error) {
+	rsp, err := c.CloseBreakerWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseBreakerResult(rsp)
+}
+
+// CloseBreakerWithResponse Close the circuit breaker of a push endpoint
+//
+// An endpoint's circuit breaker opens when 20 different messages in a row were refused, or could not be delivered, with
+// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
+// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
+// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
+// on refusing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
+func (c *ClientWithResponses) CloseBreakerWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error) {
+	rsp, err := c.CloseBreaker(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCloseBreakerResult(rsp)
 }
 
 // UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
@@ -6549,6 +6784,53 @@ func ParseListBlockedKeysResult(rsp *http.Response) (*ListBlockedKeysResult, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ListBlockedKeysResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCloseBreakerResult parses an HTTP response from a CloseBreakerWithResponse call
+func ParseCloseBreakerResult(rsp *http.Response) (*CloseBreakerResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CloseBreakerResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CloseBreakerResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

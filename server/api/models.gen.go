@@ -104,6 +104,12 @@ type BlockedKey struct {
 // topic, which must exist for that.
 type BlockedKeyState string
 
+// CloseBreakerResponse defines model for CloseBreakerResponse.
+type CloseBreakerResponse struct {
+	// WasOpen Whether it was open.
+	WasOpen bool `json:"wasOpen,omitempty"`
+}
+
 // CloudStorageConfig Writes messages to files in Google Cloud Storage. Any object.
 type CloudStorageConfig = wire.Object
 
@@ -737,6 +743,9 @@ type ListTopicSubscriptionsParams struct {
 
 // ListBlockedKeysJSONRequestBody defines body for ListBlockedKeys for application/json ContentType.
 type ListBlockedKeysJSONRequestBody = ListBlockedKeysRequest
+
+// CloseBreakerJSONRequestBody defines body for CloseBreaker for application/json ContentType.
+type CloseBreakerJSONRequestBody = Empty
 
 // UnblockKeyJSONRequestBody defines body for UnblockKey for application/json ContentType.
 type UnblockKeyJSONRequestBody = UnblockKeyRequest

@@ -33,6 +33,9 @@ type ServerInterface interface {
 	// ListBlockedKeys List blocked ordering keys
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys)
 	ListBlockedKeys(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// CloseBreaker Close the circuit breaker of a push endpoint
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
+	CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -159,6 +162,12 @@ func (_ Unimplemented) GetOpenAPI(w http.ResponseWriter, r *http.Request) {
 // ListBlockedKeys List blocked ordering keys
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys)
 func (_ Unimplemented) ListBlockedKeys(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CloseBreaker Close the circuit breaker of a push endpoint
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
+func (_ Unimplemented) CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -439,6 +448,41 @@ func (siw *ServerInterfaceWrapper) ListBlockedKeys(w http.ResponseWriter, r *htt
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListBlockedKeys(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CloseBreaker operation middleware
+func (siw *ServerInterfaceWrapper) CloseBreaker(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CloseBreaker(w, r, project, subscription)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1742,6 +1786,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys", wrapper.ListBlockedKeys)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker", wrapper.CloseBreaker)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey", wrapper.UnblockKey)
 	})
 	r.Group(func(r chi.Router) {
@@ -2110,6 +2157,75 @@ type ListBlockedKeysdefaultJSONResponse struct {
 }
 
 func (response ListBlockedKeysdefaultJSONResponse) VisitListBlockedKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseBreakerRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *CloseBreakerJSONRequestBody
+}
+
+type CloseBreakerResponseObject interface {
+	VisitCloseBreakerResponse(w http.ResponseWriter) error
+}
+
+type CloseBreaker200JSONResponse CloseBreakerResponse
+
+func (response CloseBreaker200JSONResponse) VisitCloseBreakerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseBreaker400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response CloseBreaker400JSONResponse) VisitCloseBreakerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseBreaker404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CloseBreaker404JSONResponse) VisitCloseBreakerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CloseBreakerdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response CloseBreakerdefaultJSONResponse) VisitCloseBreakerResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4322,6 +4438,9 @@ type StrictServerInterface interface {
 	// ListBlockedKeys List blocked ordering keys
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys)
 	ListBlockedKeys(ctx context.Context, request ListBlockedKeysRequestObject) (ListBlockedKeysResponseObject, error)
+	// CloseBreaker Close the circuit breaker of a push endpoint
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
+	CloseBreaker(ctx context.Context, request CloseBreakerRequestObject) (CloseBreakerResponseObject, error)
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(ctx context.Context, request UnblockKeyRequestObject) (UnblockKeyResponseObject, error)
@@ -4579,6 +4698,43 @@ func (sh *strictHandler) ListBlockedKeys(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListBlockedKeysResponseObject); ok {
 		if err := validResponse.VisitListBlockedKeysResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CloseBreaker operation middleware
+func (sh *strictHandler) CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request CloseBreakerRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body CloseBreakerJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CloseBreaker(ctx, request.(CloseBreakerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CloseBreaker")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CloseBreakerResponseObject); ok {
+		if err := validResponse.VisitCloseBreakerResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -60,6 +60,7 @@ type state struct {
 	keys     map[uint64]*ordered // by key, messages in order of the log
 	over     map[uint64]*overflow
 
+	breaker   *keptBreaker // nil while it is closed
 	confirmed confirmed
 	now       int64 // the time of the step
 	max       int   // the last known MaxAttempts

@@ -53,7 +53,8 @@ func (k names) topicSlot(uid string) []string {
 
 // subscription are the topic's first four keys and those of one subscription, in the order scripts take them:
 //
-//	s           hash: v, rev, epoch, the cursor's id, n and sum, bytes outstanding, bound, used, counters
+//	s           hash: v, rev, epoch, the cursor's id, n and sum, bytes outstanding, bound, used, counters,
+//	            breaker: ms since which it is open, ms of the next probe, failed probes, endpoint
 //	leased      sorted set: member -> ms when its lease runs out
 //	waiting     sorted set: member -> ms when it is due again
 //	out         sorted set: member -> n, of all that is outstanding

@@ -25,7 +25,13 @@ func (s *sub) calls(ref subscriptions.Ref, d subscriptions.Delivery) map[string]
 			_, err := s.Store.Blocked(ctx, subscriptions.BlocksRequest{Ref: ref, Max: 1})
 			return err
 		},
-		"Stats": func(ctx context.Context) error { _, err := s.Store.Stats(ctx, ref); return err },
+		"Breaker": func(ctx context.Context) error { _, err := s.Store.Breaker(ctx, ref); return err },
+		"KeepBreaker": func(ctx context.Context) error {
+			_, err := s.Store.KeepBreaker(ctx, ref, subscriptions.Breaker{Open: true})
+			return err
+		},
+		"CloseBreaker": func(ctx context.Context) error { _, err := s.Store.CloseBreaker(ctx, ref); return err },
+		"Stats":        func(ctx context.Context) error { _, err := s.Store.Stats(ctx, ref); return err },
 		"Lease": func(ctx context.Context) error {
 			r := s.request(10)
 			r.Ref = ref

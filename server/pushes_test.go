@@ -1,0 +1,28 @@
+package server_test
+
+import (
+	"net/http"
+	"testing"
+
+	"postrider/subscriptions"
+)
+
+func TestCloseBreaker(t *testing.T) {
+	t.Parallel()
+	s := newREST(t).withSubscription(`{"pushConfig": {"pushEndpoint": "https://example.com/"}}`)
+	const path = "POST /postrider/v1/projects/" + subPath + ":closeBreaker"
+	s.do(path, "").is(`{}`)
+	sub, err := s.service.GetSubscription(t.Context(), subscriptions.SubscriptionName{Project: "p", ID: "billing"})
+	if err == nil {
+		_, err = s.service.KeepPushBreaker(t.Context(), sub, subscriptions.Breaker{Open: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.do(path, `{}`).is(`{"wasOpen":true}`)
+	s.do(path, `{}`).is(`{}`)
+	s.do("POST /postrider/v1/projects/p/subscriptions/nowhere:closeBreaker", "").fails(http.StatusNotFound, "NOT_FOUND", "nowhere")
+	s.do(path, `{"force": true}`).invalid("force")
+	s.do("POST "+subPath+":modifyPushConfig", `{}`).ok()
+	s.do(path, "").fails(http.StatusBadRequest, "FAILED_PRECONDITION", "not a push subscription")
+}
