@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -52,22 +51,7 @@ func TestServersSignAsOne(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	const secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	base := "http://" + a.Addr() + "/v1/projects/demo"
-	put := func(path, body string) (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
-	}
+	put := func(path, body string) (int, string) { return send(t, http.MethodPut, base+path, body) }
 	put("/topics/orders", "{}")
 	var answers []string
 	for _, entry := range []string{`{"secret": "` + secret + `"}`, `{"secret": "whsec_` + secret + `!"}`, `"whsec_` + secret + `"`, `{"secret": "whsec_` + secret + `"}`} {

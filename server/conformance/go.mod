@@ -7,8 +7,10 @@ replace postrider => ../..
 require (
 	cloud.google.com/go/iam v1.15.1
 	cloud.google.com/go/pubsub/v2 v2.9.0
+	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/getkin/kin-openapi v0.142.0
 	github.com/googleapis/gax-go/v2 v2.27.0
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	go.uber.org/goleak v1.3.0
 	go.yaml.in/yaml/v3 v3.0.6
 	google.golang.org/api v0.315.0
