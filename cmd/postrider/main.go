@@ -38,7 +38,7 @@ const (
 func execute(ctx context.Context, p process, args []string) int {
 	root := newRoot(p)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -46,6 +46,9 @@ func execute(ctx context.Context, p process, args []string) int {
 	var end interruption
 	if errors.As(context.Cause(ctx), &end) && (errors.Is(err, context.Canceled) || errors.Is(err, end)) {
 		return end.status()
+	}
+	if !errors.As(err, new(runError)) && !errors.As(err, new(usageError)) { // cobra's own, such as of a flag that is required
+		err = usagef("%w (see %s --help)", err, c.CommandPath())
 	}
 	fmt.Fprintf(p.err, "postrider: %v\n", err)
 	if errors.As(err, new(runError)) && !errors.As(err, new(usageError)) {

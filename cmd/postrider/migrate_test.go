@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -73,6 +74,9 @@ func TestMigrateFromDataDirInUse(t *testing.T) {
 	}
 	if status, _, errors := c.try("", "publish", "orders", "late"); status != exitFailure || !strings.Contains(errors, "is being moved") {
 		t.Errorf("a publish to the source: exit status %d, %s", status, errors)
+	}
+	if status, body := request(t, http.MethodGet, "http://"+addr+"/readyz", nil); status != 503 || !strings.Contains(body, "moved to another Redis") {
+		t.Errorf("the server on the source is ready: %d %s", status, body)
 	}
 	next := startApp(t, func(c *Config) { c.RedisURL = to.URL() })
 	if s := stats(t, next.store, "billing"); s.Outstanding != 2 || s.Undelivered != 1498 {

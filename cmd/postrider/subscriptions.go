@@ -47,6 +47,10 @@ func newSubscriptionCreate(p process) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if flags.deadLetter == "" && c.Flags().Changed("max-delivery-attempts") {
+			return usagef("--max-delivery-attempts has no effect without --dead-letter-topic, which takes what failed so often (see %s --help)",
+				c.CommandPath())
+		}
 		sub, err := flags.subscription(s)
 		if err != nil {
 			return err

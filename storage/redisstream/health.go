@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -70,7 +71,22 @@ func (s *Store) Health(ctx context.Context) (warnings []string, err error) {
 		warnings = append(warnings, risks(node.Options().Addr, info)...)
 		return nil
 	})
+	if err == nil {
+		err = s.whole(ctx)
+	}
 	return warnings, err
+}
+
+// whole fails with UNAVAILABLE while the store is one side of a move, on which most requests fail.
+func (s *Store) whole(ctx context.Context) error {
+	format, err := s.client.Get(ctx, s.keys.format()).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return failed(ctx, "look whether the store is being moved", err)
+	}
+	if moving := unfinished(format); moving != nil {
+		return subscriptions.Errorf(subscriptions.Unavailable, "%s", moving)
+	}
+	return nil
 }
 
 // risks lists what is wrong with one server that serves.
