@@ -3,16 +3,11 @@ package pusher
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +21,7 @@ import (
 	"time"
 
 	"postrider/pusher/guard"
+	"postrider/pusher/proof/prooftest"
 	"postrider/storage/memory"
 	"postrider/subscriptions"
 )
@@ -88,63 +84,20 @@ func newGuard(t *testing.T, o guard.Options) *guard.Guard {
 	return g
 }
 
-// authority is a certificate authority of our own.
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) authority {
+// serveTLS runs an endpoint of a host name, with a certificate of the authority,
+// and returns where it listens.
+func serveTLS(t *testing.T, a *prooftest.Authority, host string, handle http.HandlerFunc) (address string) {
 	t.Helper()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a private authority"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	a := authority{key: newKey(t)}
-	a.certificate = sign(t, template, template, a.key, a.key)
-	return a
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	pair, err := tls.X509KeyPair(a.Issue(host))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return key
-}
-
-func sign(t *testing.T, template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) *x509.Certificate {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return certificate
-}
-
-// serve runs an endpoint of a host name, with a certificate of the authority, and
-// returns where it listens.
-func (a authority) serve(t *testing.T, host string, handle http.HandlerFunc) (address string) {
-	t.Helper()
-	key := newKey(t)
-	leaf := sign(t, &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}, a.certificate, key, a.key)
 	s := httptest.NewUnstartedServer(handle)
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key}}}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	s.Config.ErrorLog = quiet()
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
-}
-
-func (a authority) pool() *x509.CertPool {
-	roots := x509.NewCertPool()
-	roots.AddCert(a.certificate)
-	return roots
 }
 
 const publicAddress = "93.184.215.14"
@@ -155,7 +108,7 @@ const publicAddress = "93.184.215.14"
 // is dialled. (Cases 12, 16 and 17 of the field.)
 func TestEndToEndWithTLSAndAGuard(t *testing.T) {
 	t.Parallel()
-	ours, theirs := newAuthority(t), newAuthority(t)
+	ours, theirs := prooftest.NewAuthority(t), prooftest.NewAuthority(t)
 	var inside atomic.Int64
 	internal := serve(t, func(http.ResponseWriter, *http.Request) { inside.Add(1) })
 	good := make(chan string, 100)
@@ -170,15 +123,15 @@ func TestEndToEndWithTLSAndAGuard(t *testing.T) {
 		"moves.example.com": {publicAddress, "169.254.169.254"},
 	}}
 	net := &internet{T: t, endpoints: map[string]string{
-		publicAddress + ":443":  ours.serve(t, "good.example.com", receive),
-		publicAddress + ":8443": ours.serve(t, "redirect.example.com", redirecting),
-		publicAddress + ":9443": theirs.serve(t, "bad.example.com", receive),
+		publicAddress + ":443":  serveTLS(t, ours, "good.example.com", receive),
+		publicAddress + ":8443": serveTLS(t, ours, "redirect.example.com", redirecting),
+		publicAddress + ":9443": serveTLS(t, theirs, "bad.example.com", receive),
 	}}
 	g := newGuard(t, guard.Options{Resolver: names, Dialer: net})
 	log := &lines{}
 	service := subscriptions.NewService(memory.New(memory.Options{}), subscriptions.Options{Endpoints: g})
 	manager := New(service, Options{
-		Transport: NewTransport(TransportOptions{TLS: &tls.Config{RootCAs: ours.pool()}, Guard: g}),
+		Transport: NewTransport(TransportOptions{TLS: &tls.Config{RootCAs: ours.Pool}, Guard: g}),
 		Logger:    slog.New(slog.NewJSONHandler(log, nil)),
 	})
 	ctx, stop := context.WithCancel(context.Background())
@@ -267,12 +220,12 @@ func TestTheEnvironmentNamesNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
 	t.Setenv("ALL_PROXY", "http://127.0.0.1:1")
-	ours := newAuthority(t)
+	ours := prooftest.NewAuthority(t)
 	net := &internet{T: t, endpoints: map[string]string{
-		publicAddress + ":443": ours.serve(t, "good.example.com", func(http.ResponseWriter, *http.Request) {}),
+		publicAddress + ":443": serveTLS(t, ours, "good.example.com", func(http.ResponseWriter, *http.Request) {}),
 	}}
 	g := newGuard(t, guard.Options{Dialer: net, Resolver: &hosts{answers: map[string][]string{"good.example.com": {publicAddress}}}})
-	for _, o := range []TransportOptions{{}, {Guard: g, TLS: &tls.Config{RootCAs: ours.pool()}}} {
+	for _, o := range []TransportOptions{{}, {Guard: g, TLS: &tls.Config{RootCAs: ours.Pool}}} {
 		transport := NewTransport(o)
 		r := httptest.NewRequest(http.MethodPost, "https://good.example.com/", nil)
 		if transport.Proxy != nil {
@@ -289,10 +242,10 @@ func TestTheEnvironmentNamesNoProxy(t *testing.T) {
 // Through a proxy the endpoint's certificate counts as without one, and what the
 // proxy will not do is a refusal with a reason.
 func TestThroughAProxy(t *testing.T) {
-	ours, theirs := newAuthority(t), newAuthority(t)
+	ours, theirs := prooftest.NewAuthority(t), prooftest.NewAuthority(t)
 	endpoints := map[string]string{
-		"good.example.com:443": ours.serve(t, "good.example.com", func(http.ResponseWriter, *http.Request) {}),
-		"bad.example.com:443":  theirs.serve(t, "bad.example.com", func(http.ResponseWriter, *http.Request) {}),
+		"good.example.com:443": serveTLS(t, ours, "good.example.com", func(http.ResponseWriter, *http.Request) {}),
+		"bad.example.com:443":  serveTLS(t, theirs, "bad.example.com", func(http.ResponseWriter, *http.Request) {}),
 	}
 	var asked sync.Map
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -311,7 +264,7 @@ func TestThroughAProxy(t *testing.T) {
 	}
 	g := newGuard(t, guard.Options{Proxy: where, Allow: []string{"plain.example.com"}, Resolver: &hosts{answers: map[string][]string{"inside.example.com": {"10.0.0.1"}}}})
 	transport := func() *http.Transport {
-		return NewTransport(TransportOptions{TLS: &tls.Config{RootCAs: ours.pool()}, Guard: g})
+		return NewTransport(TransportOptions{TLS: &tls.Config{RootCAs: ours.Pool}, Guard: g})
 	}
 	wantAnswer(t, post(t, transport(), "https://good.example.com/", 5*time.Second), 200, accepted)
 	wantAnswer(t, post(t, transport(), "https://bad.example.com/", 5*time.Second), 0, tlsFailed)
@@ -330,6 +283,50 @@ func TestThroughAProxy(t *testing.T) {
 	closed, _ := url.Parse(closedPort(t))
 	g = newGuard(t, guard.Options{Proxy: closed, Resolver: &hosts{}})
 	wantAnswer(t, post(t, NewTransport(TransportOptions{Guard: g}), "https://good.example.com/", 5*time.Second), 0, refused)
+}
+
+// A proxy can be spoken to over TLS. It is not shown the certificate that is meant
+// for the endpoint.
+func TestThroughAProxyOverTLS(t *testing.T) {
+	ours := prooftest.NewAuthority(t)
+	mine, err := tls.X509KeyPair(ours.Issue("billing"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := make(chan []*x509.Certificate, 10)
+	asking := func(handle http.HandlerFunc) string {
+		s := httptest.NewUnstartedServer(handle)
+		s.TLS = ours.ServerTLS(tls.RequestClientCert)
+		s.Config.ErrorLog = quiet()
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s.Listener.Addr().String()
+	}
+	endpoint := asking(func(_ http.ResponseWriter, r *http.Request) { shown <- r.TLS.PeerCertificates })
+	proxy := asking(func(w http.ResponseWriter, r *http.Request) {
+		shown <- r.TLS.PeerCertificates
+		tunnel(t, w, endpoint)
+	})
+	_, port, _ := net.SplitHostPort(proxy)
+	where := &url.URL{Scheme: "https", Host: "localhost:" + port}
+	g := newGuard(t, guard.Options{Proxy: where, Resolver: &hosts{}})
+	for _, config := range []*tls.Config{
+		{RootCAs: ours.Pool, Certificates: []tls.Certificate{mine}},
+		{RootCAs: ours.Pool, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &mine, nil }},
+	} {
+		wantAnswer(t, post(t, NewTransport(TransportOptions{TLS: config, Guard: g}), "https://localhost.example/", 5*time.Second), 0, tlsFailed)
+		if certificates := <-shown; len(certificates) > 0 {
+			t.Errorf("the proxy was shown the certificate of %s", certificates[0].Subject.CommonName)
+		}
+		config.ServerName = "localhost"
+		wantAnswer(t, post(t, NewTransport(TransportOptions{TLS: config, Guard: g}), "https://endpoint.example/", 5*time.Second), 200, accepted)
+		if certificates := <-shown; len(certificates) > 0 {
+			t.Errorf("the proxy was shown the certificate of %s", certificates[0].Subject.CommonName)
+		}
+		if certificates := <-shown; len(certificates) != 1 || certificates[0].Subject.CommonName != "billing" {
+			t.Errorf("the endpoint was shown %v", certificates)
+		}
+	}
 }
 
 // tunnel joins a client of a proxy with an address until either ends.

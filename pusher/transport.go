@@ -49,6 +49,7 @@ func NewTransport(o TransportOptions) *http.Transport {
 	var proxy func(*http.Request) (*url.URL, error)
 	if o.Guard != nil {
 		d.dial, d.dialPlain, proxy = o.Guard.DialContext, o.Guard.DialPlainContext, o.Guard.Proxy
+		d.isProxy = o.Guard.IsProxy
 	}
 	if d.tls == nil {
 		d.tls = &tls.Config{}
@@ -85,6 +86,7 @@ func proxyAnswer(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Re
 // dialer makes connections that say why they failed.
 type dialer struct {
 	dial, dialPlain func(ctx context.Context, network, address string) (net.Conn, error)
+	isProxy         func(address string) bool // nil is never
 	tls             *tls.Config
 }
 
@@ -105,19 +107,28 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	config := d.tls
-	if config.ServerName == "" {
-		config = config.Clone()
-		if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
-			config.ServerName = address
-		}
-	}
-	secured := tls.Client(conn, config)
+	secured := tls.Client(conn, d.configFor(address))
 	if err := secured.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, &exchangeError{reason: tlsFailed, err: err}
 	}
 	return &meteredConn{Conn: secured}, nil
+}
+
+// configFor is what TLS with an address starts from. What is meant for endpoints,
+// a name and a client's certificate, is not for the proxy.
+func (d dialer) configFor(address string) *tls.Config {
+	config := d.tls.Clone()
+	if d.isProxy != nil && d.isProxy(address) {
+		config.ServerName, config.Certificates, config.GetClientCertificate = "", nil, nil
+	}
+	if config.ServerName == "" {
+		var err error
+		if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
+			config.ServerName = address
+		}
+	}
+	return config
 }
 
 // meteredConn counts what is read: that an answer's headers were too large is

@@ -30,7 +30,7 @@ func (g *Guard) dial(ctx context.Context, network, address string, plain bool) (
 	defer cancel()
 	// With a proxy all targets are judged by Proxy, which lets none but loopback
 	// be dialled here beside the proxy itself.
-	if g.proxy != nil && address == g.proxyAddress {
+	if g.IsProxy(address) {
 		return g.dialer.DialContext(ctx, network, address)
 	}
 	host, port, err := net.SplitHostPort(address)

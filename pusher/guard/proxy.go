@@ -33,6 +33,9 @@ func (g *Guard) setProxy(u *url.URL) {
 	g.judged = map[string]judgement{}
 }
 
+// IsProxy tells whether an address that is dialled is the proxy's.
+func (g *Guard) IsProxy(address string) bool { return g.proxy != nil && address == g.proxyAddress }
+
 // Proxy is the proxy of a request, for http.Transport. It fails for targets that
 // requests may not go to, since the connection goes elsewhere then. Loopback is
 // this machine's, so that is dialled from here.

@@ -57,7 +57,8 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// Issue makes a certificate for a server on loopback, or a client, of this name.
+// Issue makes a certificate of this name, for a server of the name or on loopback,
+// or for a client.
 func (a *Authority) Issue(name string) (chain, key []byte) {
 	a.t.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
@@ -69,7 +70,7 @@ func (a *Authority) Issue(name string) (chain, key []byte) {
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
 		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames:    []string{"localhost", name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}, a.cert, private.Public(), a.key)
 	if err != nil {
 		a.t.Fatal(err)
