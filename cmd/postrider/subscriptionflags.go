@@ -16,6 +16,7 @@ type subscriptionFlags struct {
 	set *pflag.FlagSet
 
 	push        pushFlags
+	proof       proofFlags
 	ackDeadline duration
 	retention   duration
 	retain      bool
@@ -32,6 +33,7 @@ type subscriptionFlags struct {
 func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	f.set = set
 	f.push.bind(set)
+	f.proof.bind(set)
 	set.Var(&f.ackDeadline, "ack-deadline", "`TIME` that a delivery may take, 10s to 600s (default 10s)")
 	set.Var(&f.retention, "message-retention-duration", "`TIME` that unacknowledged messages are kept, 10m to 31d (default 7d)")
 	set.BoolVar(&f.retain, "retain-acked-messages", false, "keep acknowledged messages for as long, too, so that a seek can bring them back")
@@ -68,6 +70,10 @@ var masks = []struct{ flag, path string }{
 	{"push-endpoint", "pushConfig.pushEndpoint"},
 	{"push-no-wrapper", "pushConfig.noWrapper"},
 	{"push-no-wrapper-write-metadata", "pushConfig.noWrapper.writeMetadata"},
+	{"push-auth-service-account", "pushConfig.oidcToken.serviceAccountEmail"},
+	{"push-auth-token-audience", "pushConfig.oidcToken.audience"},
+	{"webhook-secret-file", "postrider.webhookSecrets"},
+	{"client-certificate", "postrider.clientCertificate"},
 	{"ack-deadline", "ackDeadlineSeconds"},
 	{"message-retention-duration", "messageRetentionDuration"},
 	{"retain-acked-messages", "retainAckedMessages"},
@@ -121,6 +127,9 @@ func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 		}
 	}
 	var err error
+	if sub.Postrider, err = f.proof.extensions(); err != nil {
+		return sub, err
+	}
 	sub.DeadLetterPolicy, err = f.deadLetterPolicy(s)
 	return sub, err
 }
@@ -147,6 +156,7 @@ func (f *subscriptionFlags) duration(flag string, d duration) *wire.Duration {
 type pushFlags struct {
 	endpoint                 string
 	noWrapper, writeMetadata bool
+	account, audience        string
 }
 
 func (f *pushFlags) bind(set *pflag.FlagSet) {
@@ -154,6 +164,8 @@ func (f *pushFlags) bind(set *pflag.FlagSet) {
 	set.BoolVar(&f.noWrapper, "push-no-wrapper", false, "push the data alone, without the JSON envelope")
 	set.BoolVar(&f.writeMetadata, "push-no-wrapper-write-metadata", false,
 		"the same, with headers of the message's id, time and attributes")
+	set.StringVar(&f.account, "push-auth-service-account", "", "`EMAIL` that the token of each push speaks for; without it pushes carry none")
+	set.StringVar(&f.audience, "push-auth-token-audience", "", "`TEXT` that says whom the token is meant for; by default the URL")
 }
 
 // config is nil when nothing is set.
@@ -164,6 +176,9 @@ func (f *pushFlags) config() *api.PushConfig {
 	p := &api.PushConfig{PushEndpoint: f.endpoint}
 	if f.noWrapper || f.writeMetadata {
 		p.NoWrapper = &api.NoWrapper{WriteMetadata: f.writeMetadata}
+	}
+	if f.account != "" || f.audience != "" {
+		p.OidcToken = &api.OidcToken{ServiceAccountEmail: f.account, Audience: f.audience}
 	}
 	return p
 }

@@ -15,7 +15,7 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 	}
 	return s.print.result(sub, func() error {
 		return s.print.fields(
-			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "order", orderText(sub), "acks", ackText(sub),
+			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "proof", proofText(sub), "order", orderText(sub), "acks", ackText(sub),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
 			"retention", retentionText(sub), "expires", expirationText(sub.ExpirationPolicy),
 			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
