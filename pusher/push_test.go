@@ -140,3 +140,33 @@ func TestRoom(t *testing.T) {
 		}
 	}
 }
+
+// What a filter does not select is never pushed, and nobody has to wake the worker for what lies behind it.
+func TestOnlyWhatMatchesIsPushed(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		sub := b.subscribe("sub", func(s *subscriptions.Subscription) { s.Filter = "attributes:bright" })
+		publish := func(text string, attributes map[string]string, n int) {
+			msgs := make([]subscriptions.Message, n)
+			for i := range msgs {
+				msgs[i] = subscriptions.Message{Data: []byte(text), Attributes: attributes}
+			}
+			b.must(b.service.Publish(b.Context(), testTopic, msgs))
+		}
+		for range 5 {
+			publish("dull", nil, 1000)
+		}
+		publish("bright", map[string]string{"bright": ""}, 3)
+		publish("dull", nil, 500)
+		time.Sleep(time.Second)
+		hits := b.web.seen()
+		for _, h := range hits {
+			if h.message != "bright" {
+				b.Errorf("%q was pushed", h.message)
+			}
+		}
+		if len(hits) != 3 {
+			b.Errorf("%d pushes, want 3", len(hits))
+		}
+		b.left(sub, 0)
+	})
+}

@@ -27,6 +27,9 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 	if l := x.PushLimits; l != nil {
 		s.PushLimits = subscriptions.PushLimits{MaxOutstanding: int(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
 	}
+	if r := x.Routing; r != nil {
+		s.Routing = &subscriptions.Routing{Attribute: r.Attribute, Pattern: r.Pattern}
+	}
 	return nil
 }
 
@@ -38,6 +41,9 @@ func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 	}
 	if l := s.PushLimits; l != (subscriptions.PushLimits{}) {
 		x.PushLimits = &api.PushLimits{MaxOutstanding: wire.Int32(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
+	}
+	if r := s.Routing; r != nil {
+		x.Routing = &api.Routing{Attribute: r.Attribute, Pattern: r.Pattern}
 	}
 	if reflect.ValueOf(*x).IsZero() {
 		return nil

@@ -11,14 +11,11 @@ import (
 
 // newSubscriptionOf makes the domain's subscription of a creation.
 func newSubscriptionOf(name subscriptions.SubscriptionName, in api.Subscription) (subscriptions.Subscription, error) {
-	if err := unbuiltOfSubscription(in).RefuseAtCreation(); err != nil {
-		return subscriptions.Subscription{}, err
-	}
 	s, err := subscriptionOf(name, in, rules.EveryField)
 	if err != nil {
 		return subscriptions.Subscription{}, err
 	}
-	s.Ordered = in.EnableMessageOrdering
+	s.Ordered, s.Filter = in.EnableMessageOrdering, in.Filter
 	s.Topic, err = subscriptions.ParseTopicName("topic", in.Topic)
 	return s, err
 }
@@ -106,6 +103,7 @@ func apiSubscription(s subscriptions.Subscription) api.Subscription {
 		RetainAckedMessages:      s.RetainAcked,
 		Labels:                   s.Labels,
 		ExpirationPolicy:         &api.ExpirationPolicy{},
+		Filter:                   s.Filter,
 		EnableMessageOrdering:    s.Ordered,
 		Detached:                 s.Detached,
 		State:                    api.SubscriptionStateActive,

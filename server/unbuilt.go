@@ -25,7 +25,6 @@ func unbuiltOfSubscription(s api.Subscription) rules.UnbuiltOfSubscription {
 		BigtableConfig:     filled(s.BigtableConfig),
 		CloudStorageConfig: filled(s.CloudStorageConfig),
 		MessageTransforms:  len(s.MessageTransforms) > 0,
-		Filter:             s.Filter != "",
 	}
 }
 

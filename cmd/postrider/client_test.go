@@ -90,6 +90,8 @@ func TestSubscriptionCommands(t *testing.T) {
 			"topic projects/demo/topics/orders", "delivery push to http://127.0.0.1:1/p", "ack deadline 20s", "retention 1d",
 			"expires never", "retry after 1s to 1m", "dead letters to projects/demo/topics/orders-dead after 7 attempts",
 			"labels a=b", "order by ordering key", "state ACTIVE"}},
+		{"create picky --topic orders --message-filter attributes:a --routing-attribute subject --routing-pattern stock.*.#", []string{
+			"filter attributes:a", "routing stock.*.# in subject"}},
 		{"update billing --max-retry-delay 10m", []string{"retry after 1s to 10m"}},
 		{"update billing --min-retry-delay 2s", []string{"retry after 2s to 10m"}},
 		{"update billing --max-delivery-attempts 9", []string{"orders-dead after 9 attempts"}},

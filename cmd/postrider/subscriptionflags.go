@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type subscriptionFlags struct {
 	attempts    int32
 	labels      pairs
 	ordered     bool
+	filter      string
+	routing     api.Routing
 	exactlyOnce bool
 }
 
@@ -49,6 +52,9 @@ func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 // bindFixed adds the flags of what cannot be changed later.
 func (f *subscriptionFlags) bindFixed() {
 	f.set.BoolVar(&f.ordered, "enable-message-ordering", false, "deliver the messages of an ordering key in the order of publication")
+	f.set.StringVar(&f.filter, "message-filter", "", "`EXPRESSION` over attributes; other messages count as acknowledged")
+	f.set.StringVar(&f.routing.Attribute, "routing-attribute", "", "`KEY` of the attribute that --routing-pattern is for")
+	f.set.StringVar(&f.routing.Pattern, "routing-pattern", "", "`PATTERN` of words between dots, * for one and # for any number; other messages count as acknowledged")
 }
 
 // bindClear adds the flags that an update can take fields away with.
@@ -109,6 +115,7 @@ func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 		EnableMessageOrdering:     f.ordered,
 		EnableExactlyOnceDelivery: f.exactlyOnce,
 	}
+	sub.Filter = f.filter
 	if time.Duration(f.ackDeadline)%time.Second != 0 {
 		return sub, usagef("--ack-deadline: %v is not a whole number of seconds", time.Duration(f.ackDeadline))
 	}
@@ -129,6 +136,10 @@ func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 	var err error
 	if sub.Postrider, err = f.proof.extensions(); err != nil {
 		return sub, err
+	}
+	if f.routing != (api.Routing{}) {
+		sub.Postrider = cmp.Or(sub.Postrider, &api.SubscriptionExtensions{})
+		sub.Postrider.Routing = &f.routing
 	}
 	sub.DeadLetterPolicy, err = f.deadLetterPolicy(s)
 	return sub, err

@@ -16,11 +16,19 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 	return s.print.result(sub, func() error {
 		return s.print.fields(
 			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "proof", proofText(sub), "order", orderText(sub), "acks", ackText(sub),
+			"filter", sub.Filter, "routing", routingText(sub.Postrider),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
 			"retention", retentionText(sub), "expires", expirationText(sub.ExpirationPolicy),
 			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
 			"labels", mapText(sub.Labels), "state", string(sub.State))
 	})
+}
+
+func routingText(x *api.SubscriptionExtensions) string {
+	if x == nil || x.Routing == nil {
+		return ""
+	}
+	return x.Routing.Pattern + " in " + x.Routing.Attribute
 }
 
 // retentionText says how long messages are kept. The topic's retention keeps every message for all subscriptions.

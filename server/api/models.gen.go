@@ -432,6 +432,17 @@ type RetryPolicy struct {
 	MinimumBackoff *wire.Duration `json:"minimumBackoff,omitempty"`
 }
 
+// Routing Selects messages as a topic exchange of AMQP does, by words between dots in one of their attributes. With a
+// `filter`, both must match; what does not counts as acknowledged. Both properties are required. Cannot be changed.
+type Routing struct {
+	// Attribute The key of the attribute. A message without it does not match.
+	Attribute string `json:"attribute,omitempty"`
+
+	// Pattern Words between dots, at most 255 bytes: `*` stands for one word, `#` for any number of words, none included.
+	// Such as `stock.*.nyse` or `stock.#`.
+	Pattern string `json:"pattern,omitempty"`
+}
+
 // SchemaSettings Checks published messages against a schema.
 type SchemaSettings struct {
 	// Encoding How messages are encoded.
@@ -495,7 +506,10 @@ type Subscription struct {
 	ExpirationPolicy *ExpirationPolicy `json:"expirationPolicy,omitempty"`
 
 	// Filter An expression over a message's attributes, at most 256 bytes; what does not match counts as acknowledged.
-	// Cannot be changed.
+	// Conditions are `attributes:KEY`, `attributes.KEY = "VALUE"`, `attributes.KEY != "VALUE"` (also true without
+	// the attribute) and `hasPrefix(attributes.KEY, "START")`, joined by AND, OR, NOT (or `-`) and parentheses,
+	// which AND and OR need to be mixed. A key of other characters than letters, digits, `-` and `_` stands in
+	// double quotes. Cannot be changed.
 	Filter string `json:"filter,omitempty"`
 
 	// Labels Key-value pairs for the operator's own use, up to 64; of lower-case letters, digits, `-` and `_`, at most 63
@@ -511,8 +525,8 @@ type Subscription struct {
 	// Name `projects/{project}/subscriptions/{subscription}`. Taken from the path at creation.
 	Name string `json:"name,omitempty"`
 
-	// Postrider What Postrider adds to a subscription. Each property can be changed by its own path in an update mask, such as
-	// `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
+	// Postrider What Postrider adds to a subscription. Unless it says otherwise, each property can be changed by its own path in
+	// an update mask, such as `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
 	Postrider *SubscriptionExtensions `json:"postrider,omitempty"`
 
 	// PushConfig Where and how messages are pushed. Empty means that the subscription is pulled.
@@ -542,8 +556,8 @@ type Subscription struct {
 // SubscriptionState Set by the server, ignored in requests. ACTIVE.
 type SubscriptionState string
 
-// SubscriptionExtensions What Postrider adds to a subscription. Each property can be changed by its own path in an update mask, such as
-// `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
+// SubscriptionExtensions What Postrider adds to a subscription. Unless it says otherwise, each property can be changed by its own path in
+// an update mask, such as `postrider.webhookSecrets`. gRPC does not know the object: what was set over REST stays as it is.
 type SubscriptionExtensions struct {
 	// ClientCertificate The name of a client certificate of the server's, shown to a push endpoint that asks for one (mutual TLS). The
 	// server's operator puts it there; the endpoint must be an https URL.
@@ -551,6 +565,10 @@ type SubscriptionExtensions struct {
 
 	// PushLimits What the push endpoint may get at most, whatever flow control would let go.
 	PushLimits *PushLimits `json:"pushLimits,omitempty"`
+
+	// Routing Selects messages as a topic exchange of AMQP does, by words between dots in one of their attributes. With a
+	// `filter`, both must match; what does not counts as acknowledged. Both properties are required. Cannot be changed.
+	Routing *Routing `json:"routing,omitempty"`
 
 	// WebhookSecrets Signs each push as Standard Webhooks do, once with each of these secrets, of which there may be 5: headers
 	// `webhook-id` (the message's id), `webhook-timestamp` and `webhook-signature` (`v1`, HMAC-SHA256). To rotate,

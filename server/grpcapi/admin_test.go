@@ -270,7 +270,6 @@ func TestUnbuilt(t *testing.T) {
 			r.refused(err, codes.Unimplemented, field+":")
 		}
 		for field, sub := range map[string]string{
-			"filter":             `{"filter": "attributes:k"}`,
 			"bigqueryConfig":     `{"bigqueryConfig": {"table": "t"}}`,
 			"bigtableConfig":     `{"bigtableConfig": {"table": "t"}}`,
 			"cloudStorageConfig": `{"cloudStorageConfig": {"bucket": "b"}}`,

@@ -16,14 +16,11 @@ func newSubscriptionOf(in *pubsubpb.Subscription) (subscriptions.Subscription, e
 	if err != nil {
 		return subscriptions.Subscription{}, err
 	}
-	if err := unbuiltOfSubscription(in).RefuseAtCreation(); err != nil {
-		return subscriptions.Subscription{}, err
-	}
 	s, err := subscriptionOf(name, in, rules.EveryField)
 	if err != nil {
 		return subscriptions.Subscription{}, err
 	}
-	s.Ordered = in.GetEnableMessageOrdering()
+	s.Ordered, s.Filter = in.GetEnableMessageOrdering(), in.GetFilter()
 	s.Topic, err = subscriptions.ParseTopicName("topic", in.GetTopic())
 	return s, err
 }
@@ -78,7 +75,6 @@ func unbuiltOfSubscription(s *pubsubpb.Subscription) rules.UnbuiltOfSubscription
 		BigtableConfig:     filled(s.GetBigtableConfig()),
 		CloudStorageConfig: filled(s.GetCloudStorageConfig()),
 		MessageTransforms:  len(s.GetMessageTransforms()) > 0,
-		Filter:             s.GetFilter() != "",
 	}
 }
 
@@ -118,6 +114,7 @@ func pbSubscription(s subscriptions.Subscription) *pubsubpb.Subscription {
 		RetainAckedMessages:       s.RetainAcked,
 		Labels:                    s.Labels,
 		ExpirationPolicy:          &pubsubpb.ExpirationPolicy{},
+		Filter:                    s.Filter,
 		EnableMessageOrdering:     s.Ordered,
 		EnableExactlyOnceDelivery: s.ExactlyOnce,
 		Detached:                  s.Detached,

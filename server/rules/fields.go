@@ -62,19 +62,9 @@ func (u UnbuiltOfTopic) Refuse(about Fields) error {
 // UnbuiltOfSubscription is UnbuiltOfTopic for a subscription.
 type UnbuiltOfSubscription struct {
 	BigqueryConfig, BigtableConfig, CloudStorageConfig, MessageTransforms bool
-	// Filter counts at creation only. That no change may name it is the domain's to say.
-	Filter bool
 }
 
-// RefuseAtCreation fails with UNIMPLEMENTED when a field is set.
-func (u UnbuiltOfSubscription) RefuseAtCreation() error {
-	if err := refuse(EveryField, []unbuilt{{"filter", u.Filter}}); err != nil {
-		return err
-	}
-	return u.Refuse(EveryField)
-}
-
-// Refuse fails with UNIMPLEMENTED when a field is set that the change is about.
+// Refuse fails with UNIMPLEMENTED when a field is set that the request is about.
 func (u UnbuiltOfSubscription) Refuse(about Fields) error {
 	return refuse(about, []unbuilt{
 		{"bigqueryConfig", u.BigqueryConfig},
