@@ -40,6 +40,8 @@ type (
 	settlesNothing   struct{ *Store }
 	takesStale       struct{ *Store }
 	leasesOneTooFew  struct{ *Store }
+	ignoresMatch     struct{ *Store }
+	passesTooMuch    struct{ *Store }
 )
 
 func (s losesAcks) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
@@ -105,6 +107,18 @@ func (s leasesOneTooFew) Lease(ctx context.Context, r subscriptions.LeaseRequest
 	return result, err
 }
 
+func (s ignoresMatch) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
+	r.Rules.Match = nil
+	return s.Store.Lease(ctx, r)
+}
+
+func (s passesTooMuch) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
+	if r.Rules.Match != nil {
+		r.Rules.Match, _ = subscriptions.NewMatch(`attributes.k = "w.x"`, nil)
+	}
+	return s.Store.Lease(ctx, r)
+}
+
 func (s keepsDropped) Drop(context.Context, string, string) error { return nil }
 
 func (s neverTrims) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
@@ -137,6 +151,8 @@ func TestMachineFindsFaults(t *testing.T) {
 		"miscounts attempts": {func(s *Store) faulty { return miscountsTries{s} }, true},
 		"leases too long":    {func(s *Store) faulty { return leasesTooLong{s} }, false},
 		"leases too few":     {func(s *Store) faulty { return leasesOneTooFew{s} }, true},
+		"ignores the match":  {func(s *Store) faulty { return ignoresMatch{s} }, true},
+		"passes too much":    {func(s *Store) faulty { return passesTooMuch{s} }, true},
 		"keeps dropped":      {func(s *Store) faulty { return keepsDropped{s} }, true},
 		"never trims":        {func(s *Store) faulty { return neverTrims{s} }, true},
 		"settles nothing":    {func(s *Store) faulty { return settlesNothing{s} }, true},
