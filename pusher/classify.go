@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"postrider/pusher/guard"
+	"postrider/subscriptions"
 )
 
 // reason says in a word why an attempt was refused.
@@ -32,6 +33,7 @@ const (
 	badTarget   reason = "endpoint"          // the endpoint's URL is unusable
 	blocked     reason = "blocked"           // nothing may be sent there; see package guard
 	unproved    reason = "proof"             // what shows that it is us could not be made
+	terminal    reason = "terminal"          // the endpoint said no, for good
 	brokenOff   reason = "stopped"           // by ourselves, as the server stops
 	noTime      reason = "lease used up"     // it came so late that nothing was sent
 )
@@ -39,12 +41,57 @@ const (
 // released tells whether this was no attempt, so that none is spent.
 func (r reason) released() bool { return r == brokenOff || r == noTime }
 
+// outcome is the kind of a reason: what becomes of the message follows from it.
+type outcome string
+
+const (
+	outAcked       outcome = "ACKED"
+	outRefused     outcome = "REFUSED"
+	outUnreachable outcome = "UNREACHABLE"
+	outTimedOut    outcome = "TIMED_OUT"
+	outBlocked     outcome = "BLOCKED"
+	outTerminal    outcome = "TERMINAL"
+	outReleased    outcome = "RELEASED"
+)
+
+// outcome groups reasons. What is acked is done, what is terminal goes to the
+// dead-letter topic, what is released was no attempt; the others are tried again.
+func (r reason) outcome() outcome {
+	switch r {
+	case accepted:
+		return outAcked
+	case badStatus, redirected, hugeHeaders, badExchange:
+		return outRefused
+	case timedOut:
+		return outTimedOut
+	case blocked, unproved, badTarget:
+		return outBlocked // by ourselves: nothing was sent
+	case terminal:
+		return outTerminal
+	case brokenOff, noTime:
+		return outReleased
+	default:
+		return outUnreachable
+	}
+}
+
 // answer is what came of an exchange: a status, or an error.
 type answer struct {
 	status     int
 	retryAfter time.Duration // what the endpoint asked for, if it did
+	header     http.Header
+	text       string // how the answer of a refusal begins
 	err        error
 	last       bool // nothing more of the exchange follows
+}
+
+// classifyFor is classify with what a subscription takes for terminal.
+func classifyFor(a answer, t subscriptions.TerminalAnswers) reason {
+	r := classify(a)
+	if a.err == nil && r != accepted && t.Match(a.status, a.header.Get(t.Header)) {
+		return terminal
+	}
+	return r
 }
 
 // classify is the one place that decides what an answer means. Only a few

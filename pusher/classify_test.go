@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
 	"time"
 
 	"postrider/pusher/guard"
+	"postrider/subscriptions"
 )
 
 // Case 15 of the field: every status has its documented outcome.
@@ -26,8 +28,45 @@ func TestClassifyEveryStatus(t *testing.T) {
 		if !ok {
 			want = badStatus
 		}
-		if got := classify(answer{status: status}); got != want {
+		got := classify(answer{status: status})
+		if got != want {
 			t.Errorf("classify(%d) = %q, want %q", status, got, want)
+		}
+		wantOutcome := outRefused
+		if want == accepted {
+			wantOutcome = outAcked
+		}
+		if got.outcome() != wantOutcome {
+			t.Errorf("the outcome of %d is %s, want %s", status, got.outcome(), wantOutcome)
+		}
+		// What accepts cannot be terminal, and a status or a header makes any other so.
+		said := answer{status: status, header: http.Header{"X-Final": {" True "}}}
+		for _, terminals := range []subscriptions.TerminalAnswers{{Statuses: []int{status}}, {Header: "x-final"}} {
+			if got := classifyFor(said, terminals); (got == terminal) != (want != accepted) {
+				t.Errorf("with %+v %d is %q", terminals, status, got)
+			}
+		}
+		said.header.Set("X-Final", "false")
+		if got := classifyFor(said, subscriptions.TerminalAnswers{Header: "X-Final", Statuses: []int{status + 1}}); got != want {
+			t.Errorf("%d is %q, want %q", status, got, want)
+		}
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	for want, reasons := range map[outcome][]reason{
+		outAcked:       {accepted},
+		outRefused:     {badStatus, redirected, hugeHeaders, badExchange},
+		outUnreachable: {unresolved, refused, unreachable, tlsFailed, hungUp},
+		outTimedOut:    {timedOut},
+		outBlocked:     {blocked, unproved, badTarget},
+		outTerminal:    {terminal},
+		outReleased:    {brokenOff, noTime},
+	} {
+		for _, r := range reasons {
+			if got := r.outcome(); got != want {
+				t.Errorf("the outcome of %q is %s, want %s", r, got, want)
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 	// can be used again, and discardTime how long that may take.
 	maxDiscard  = 64 << 10
 	discardTime = time.Second
+	// excerptBytes of a refusal's answer are kept, if they come within excerptTime.
+	excerptBytes = 120
+	excerptTime  = 250 * time.Millisecond
 )
 
 // errInterim is the end of the patience with answers of 1xx.
@@ -155,17 +159,29 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payl
 	}
 	defer resp.Body.Close()
 	// The body of a 101 is the bare connection, which no context ends.
-	a := answer{status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+	a := answer{status: resp.StatusCode, header: resp.Header, retryAfter: retryAfter(resp.Header)}
 	if resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
 		a.last = true
 		x.answer(a)
 		return
+	}
+	if classify(a) != accepted {
+		a.text = beginning(resp.Body)
 	}
 	x.answer(a)
 	late := time.AfterFunc(discardTime, func() { resp.Body.Close() })
 	defer late.Stop()
 	// What follows the status cannot change the outcome, nor can failing here.
 	x.discard(resp.Body)
+}
+
+// beginning reads how a body begins, if that comes soon.
+func beginning(body io.ReadCloser) string {
+	late := time.AfterFunc(excerptTime, func() { body.Close() })
+	defer late.Stop()
+	text := make([]byte, excerptBytes)
+	n, _ := io.ReadFull(body, text)
+	return strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "?"))
 }
 
 // exchange watches one POST.

@@ -307,3 +307,34 @@ func TestConnectionsAreKept(t *testing.T) {
 		t.Errorf("%d connections for 50 pushes one after the other", n)
 	}
 }
+
+// How the answer of a refusal begins is told, unless it does not come.
+func TestARefusalTellsHowItsAnswerBegins(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+		switch r.URL.Path {
+		case "/text":
+			_, _ = io.WriteString(w, " no database:\n"+strings.Repeat("x", 1<<20))
+		case "/slow":
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	})
+	transport := NewTransport(TransportOptions{})
+	defer transport.CloseIdleConnections()
+	for path, want := range map[string]string{
+		"/text": "no database:\n" + strings.Repeat("x", excerptBytes-len(" no database:\n")), "/slow": "", "/none": "",
+	} {
+		told := false
+		deliverWithin(t, transport, newTarget(s.URL+path, "test"), payload{}, time.Now().Add(5*time.Second), func(a answer) {
+			told = true
+			wantAnswer(t, a, http.StatusBadGateway, badStatus)
+			if a.text != want {
+				t.Errorf("%s: the answer begins with %q, want %q", path, a.text, want)
+			}
+		})
+		if !told {
+			t.Errorf("%s: nothing was told", path)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (f *flow) sent(n, out int) {
 // observe learns how a push ended, and tells how long its message waits at least
 // if it was refused.
 func (f *flow) observe(p *push) (atLeast time.Duration, c change) {
-	if p.reason == accepted {
+	if p.reason == accepted || p.reason == terminal { // either way the endpoint does its work
 		f.window.observe(p.began, p.took, true)
 		f.back.accept()
 		if c = f.breaker.accept(p.probe); c == hasClosed {

@@ -42,10 +42,11 @@ type push struct {
 	began   time.Time
 	probe   bool // of an endpoint whose breaker is open
 
-	took    time.Duration
-	answer  answer
-	reason  reason
-	atLeast time.Duration // how long a refused message waits at least
+	took     time.Duration
+	answer   answer
+	reason   reason
+	terminal *subscriptions.Delivery // what is refused for good
+	atLeast  time.Duration           // how long a refused message waits at least
 }
 
 // inbox takes what happens to a worker from other goroutines. While the worker

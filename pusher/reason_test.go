@@ -18,12 +18,12 @@ func TestWhyAPushWasRefusedIsKept(t *testing.T) {
 		answer endpoint
 		want   string
 	}{
-		"a status":            {func(hit) (int, error) { return http.StatusServiceUnavailable, nil }, "the endpoint answered 503 Service Unavailable"},
-		"a status of its own": {func(hit) (int, error) { return 599, nil }, "the endpoint answered 599"},
+		"a status":            {func(hit) (int, error) { return http.StatusServiceUnavailable, nil }, "the endpoint answered 503 Service Unavailable after 0s"},
+		"a status of its own": {func(hit) (int, error) { return 599, nil }, "the endpoint answered 599 after 0s"},
 		"nobody there": {
-			func(hit) (int, error) { return 0, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED} }, "refused: dial: connection refused",
+			func(hit) (int, error) { return 0, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED} }, "refused: dial: connection refused after 0s",
 		},
-		"nonsense": {func(hit) (int, error) { return 0, errors.New("two\nlines") }, "protocol: two lines"},
+		"nonsense": {func(hit) (int, error) { return 0, errors.New("two\nlines") }, "protocol: two lines after 0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -138,6 +138,8 @@ func settlement(pushes []*push) subscriptions.Settlement {
 		switch {
 		case p.reason == accepted:
 			s.Acks = append(s.Acks, p.receipt)
+		case p.reason == terminal:
+			s.Terminals = append(s.Terminals, subscriptions.Terminal{Delivery: *p.terminal, Reason: why(p)})
 		case p.reason.released(), p.probe:
 			s.Releases = append(s.Releases, p.receipt)
 		default:
@@ -177,14 +179,18 @@ func (w *worker) storeWorks() {
 	}
 }
 
-// why says in a line why a push was refused.
+// why says in a line why a push was refused, and how the answer begins.
 func why(p *push) string {
-	if p.reason == badStatus || p.reason == redirected {
-		return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", p.answer.status, http.StatusText(p.answer.status)))
-	}
 	text := string(p.reason)
-	if p.answer.err != nil {
+	switch {
+	case p.answer.err != nil:
 		text += ": " + p.answer.err.Error()
+	case p.answer.status != 0:
+		text = strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", p.answer.status, http.StatusText(p.answer.status)))
+	}
+	text += " after " + p.took.Round(time.Millisecond).String()
+	if p.answer.text != "" {
+		text += ": " + p.answer.text
 	}
 	return subscriptions.Reason(text)
 }

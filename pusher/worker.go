@@ -335,7 +335,12 @@ func (w *worker) post(p *push, d subscriptions.Delivery) {
 	defer p.over()
 	over := false
 	report := func(a answer) {
-		p.took, p.answer, p.reason = time.Since(p.began), a, classify(a)
+		p.took, p.reason = time.Since(p.began), classifyFor(a, p.sub.Terminal)
+		a.header = nil
+		p.answer = a
+		if p.reason == terminal {
+			p.terminal = &d
+		}
 		if a.err != nil && p.work.Err() != nil {
 			p.reason = brokenOff
 		}

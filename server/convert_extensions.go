@@ -24,6 +24,12 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 		}
 		s.WebhookSecrets = append(s.WebhookSecrets, secret)
 	}
+	if t := x.TerminalAnswers; t != nil {
+		s.Terminal.Header = t.Header
+		for _, status := range t.Statuses {
+			s.Terminal.Statuses = append(s.Terminal.Statuses, int(status))
+		}
+	}
 	if l := x.PushLimits; l != nil {
 		s.PushLimits = subscriptions.PushLimits{MaxOutstanding: int(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
 	}
@@ -38,6 +44,12 @@ func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 	x := &api.SubscriptionExtensions{ClientCertificate: s.ClientCertificate}
 	for _, secret := range s.WebhookSecrets {
 		x.WebhookSecrets = append(x.WebhookSecrets, api.WebhookSecret{Fingerprint: secret.Fingerprint()})
+	}
+	if t := s.Terminal; len(t.Statuses) > 0 || t.Header != "" {
+		x.TerminalAnswers = &api.TerminalAnswers{Header: t.Header}
+		for _, status := range t.Statuses {
+			x.TerminalAnswers.Statuses = append(x.TerminalAnswers.Statuses, wire.Int32(status))
+		}
 	}
 	if l := s.PushLimits; l != (subscriptions.PushLimits{}) {
 		x.PushLimits = &api.PushLimits{MaxOutstanding: wire.Int32(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}

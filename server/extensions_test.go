@@ -76,6 +76,24 @@ func TestPushLimits(t *testing.T) {
 	has(patch(`{"pushLimits": {}}`, "postrider.pushLimits"), `null`)
 }
 
+func TestTerminalAnswers(t *testing.T) {
+	t.Parallel()
+	const set = `{"terminalAnswers":{"header":"X-Final","statuses":[410,422]}}`
+	s := newREST(t)
+	s.do("PUT p/topics/dead", "{}").ok()
+	s.withSubscription(`{"deadLetterPolicy": {"deadLetterTopic": "projects/p/topics/dead"}, "postrider": ` + set + `}`)
+	if shown := encode(s.do("GET " + subPath).ok()["postrider"]); shown != set {
+		t.Errorf("shown is %s, want %s", shown, set)
+	}
+	patch := func(mask string) answer {
+		return s.do("PATCH "+subPath, fmt.Sprintf(`{"subscription": {}, "updateMask": "%s"}`, mask))
+	}
+	patch("deadLetterPolicy").invalid("postrider.terminalAnswers", "deadLetterPolicy")
+	if shown := patch("deadLetterPolicy,postrider.terminalAnswers").ok()["postrider"]; shown != nil {
+		t.Errorf("taken away, it reads %v", shown)
+	}
+}
+
 func TestBadExtensions(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withSubscription("{}")
@@ -91,6 +109,11 @@ func TestBadExtensions(t *testing.T) {
 		`{"postrider": {"pushLimits": {"maxOutstanding": 100001}}}`:    {"postrider.pushLimits.maxOutstanding"},
 		`{"postrider": {"pushLimits": {"maxPerSecond": 0.001}}}`:       {"postrider.pushLimits.maxPerSecond", "0.01 to 100000"},
 		`{"postrider": {"pushLimits": {"maxPerSecond": -5}}}`:          {"postrider.pushLimits.maxPerSecond"},
+		`{"postrider": {"terminalAnswers": {"statuses": [410]}}}`:      {"postrider.terminalAnswers", "deadLetterPolicy"},
+		`{"postrider": {"terminalAnswers": {"statuses": [200]}}}`:      {"postrider.terminalAnswers.statuses[0]", "200"},
+		`{"postrider": {"terminalAnswers": {"statuses": [410, 410]}}}`: {"postrider.terminalAnswers.statuses[1]", "twice"},
+		`{"postrider": {"terminalAnswers": {"statuses": [600]}}}`:      {"postrider.terminalAnswers.statuses[0]"},
+		`{"postrider": {"terminalAnswers": {"header": "X Final"}}}`:    {"postrider.terminalAnswers.header", "X Final"},
 		`{"postrider": {"pushLimits": {"maxPerSeconds": 5}}}`:          {"maxPerSeconds"},
 		webhookSecrets(secretEntry(oldSecret), secretEntry(oldSecret)): {"postrider.webhookSecrets[1]", "twice"},
 		webhookSecrets(fmt.Sprintf(`{"secret": "%s", "fingerprint": "%s"}`, string(oldSecret), newSecret.Fingerprint())): {

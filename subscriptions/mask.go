@@ -69,6 +69,7 @@ var subscriptionFields = map[string]fieldKind{
 	"postrider":                                mutable,
 	"postrider.clientCertificate":              mutable,
 	"postrider.webhookSecrets":                 mutable,
+	"postrider.terminalAnswers":                mutable,
 	"postrider.pushLimits":                     mutable,
 
 	"bigqueryConfig":     unbuilt,

@@ -49,11 +49,13 @@ type Settlement struct {
 	Acks     []Receipt
 	Nacks    []Nack
 	Releases []Receipt
+	// Terminals are refused for good.
+	Terminals []Terminal
 }
 
 // Empty tells whether there is nothing to settle.
 func (s Settlement) Empty() bool {
-	return len(s.Acks) == 0 && len(s.Nacks) == 0 && len(s.Releases) == 0
+	return len(s.Acks) == 0 && len(s.Nacks) == 0 && len(s.Releases) == 0 && len(s.Terminals) == 0
 }
 
 // Settle settles messages that LeasePush leased of this subscription. When the
@@ -77,9 +79,11 @@ func (s *Service) Settle(ctx context.Context, leased Subscription, what Settleme
 			}
 		}
 		if len(what.Releases) > 0 {
-			return s.store.Release(ctx, sub.Ref(), what.Releases)
+			if err := s.store.Release(ctx, sub.Ref(), what.Releases); err != nil {
+				return err
+			}
 		}
-		return nil
+		return s.settleTerminal(ctx, sub, what.Terminals)
 	})
 	if CodeOf(err) == NotFound {
 		return nil

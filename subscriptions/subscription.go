@@ -55,6 +55,7 @@ type Subscription struct {
 	ClientCertificate string
 	// PushLimits bound the pushes further than flow control does.
 	PushLimits PushLimits
+	Terminal   TerminalAnswers
 	// Retention is how long a message is kept that is not acked, and with
 	// RetainAcked one that is, too.
 	Retention   time.Duration

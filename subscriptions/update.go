@@ -61,6 +61,10 @@ func (s Subscription) withExtensions(change Subscription, fields map[string]bool
 		s.PushLimits = change.PushLimits
 		err = firstError(err, s.PushLimits.check())
 	}
+	if masked("terminalAnswers") {
+		s.Terminal = change.Terminal
+		err = firstError(err, s.Terminal.check())
+	}
 	return s, err
 }
 

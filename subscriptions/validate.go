@@ -133,7 +133,7 @@ func (s *Subscription) complete() error {
 		return Errorf(InvalidArgument, "expirationPolicy.ttl: %s is out of range: it must be at least 86400s (1 day); leave ttl out for never", s.Expiration)
 	}
 	_, err := NewMatch(s.Filter, s.Routing)
-	return firstError(err, validateLabels(s.Labels), s.completeDeadLetter(), s.validateRetry(), s.validatePush())
+	return firstError(err, validateLabels(s.Labels), s.completeDeadLetter(), s.validateTerminal(), s.validateRetry(), s.validatePush())
 }
 
 func validateRetention(d time.Duration) error {

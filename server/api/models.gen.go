@@ -570,10 +570,26 @@ type SubscriptionExtensions struct {
 	// `filter`, both must match; what does not counts as acknowledged. Both properties are required. Cannot be changed.
 	Routing *Routing `json:"routing,omitempty"`
 
+	// TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once, with the reason
+	// in the attribute `postrider-dead-letter-reason`. Without it every refusal is tried again. It takes a
+	// `deadLetterPolicy`.
+	TerminalAnswers *TerminalAnswers `json:"terminalAnswers,omitempty"`
+
 	// WebhookSecrets Signs each push as Standard Webhooks do, once with each of these secrets, of which there may be 5: headers
 	// `webhook-id` (the message's id), `webhook-timestamp` and `webhook-signature` (`v1`, HMAC-SHA256). To rotate,
 	// put the new secret first and keep the old one until the receiver knows the new one.
 	WebhookSecrets []WebhookSecret `json:"webhookSecrets,omitempty"`
+}
+
+// TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once, with the reason
+// in the attribute `postrider-dead-letter-reason`. Without it every refusal is tried again. It takes a
+// `deadLetterPolicy`.
+type TerminalAnswers struct {
+	// Header The name of a header by which an answer that refuses can say so, with the value `true`.
+	Header string `json:"header,omitempty"`
+
+	// Statuses Statuses that do so, 100 of those that refuse at most.
+	Statuses []wire.Int32 `json:"statuses,omitempty"`
 }
 
 // TestIamPermissionsRequest Permissions that a caller asks about.

@@ -40,8 +40,14 @@ type subscriptionRecord struct {
 	WebhookSecrets    []string         `json:"webhookSecrets,omitempty"`
 	ClientCertificate string           `json:"clientCertificate,omitempty"`
 	PushLimits        *pushLimitRecord `json:"pushLimits,omitempty"`
+	Terminal          *terminalRecord  `json:"terminal,omitempty"`
 	Filter            string           `json:"filter,omitempty"`
 	Routing           *routingRecord   `json:"routing,omitempty"`
+}
+
+type terminalRecord struct {
+	Statuses []int  `json:"statuses,omitempty"`
+	Header   string `json:"header,omitempty"`
 }
 
 type pushLimitRecord struct {
@@ -142,6 +148,10 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	for _, secret := range s.WebhookSecrets {
 		r.WebhookSecrets = append(r.WebhookSecrets, string(secret))
 	}
+	if len(s.Terminal.Statuses) > 0 || s.Terminal.Header != "" {
+		terminal := terminalRecord(s.Terminal)
+		r.Terminal = &terminal
+	}
 	if s.PushLimits != (subscriptions.PushLimits{}) {
 		limits := pushLimitRecord(s.PushLimits)
 		r.PushLimits = &limits
@@ -175,6 +185,9 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 	}
 	for _, secret := range r.WebhookSecrets {
 		s.WebhookSecrets = append(s.WebhookSecrets, subscriptions.WebhookSecret(secret))
+	}
+	if r.Terminal != nil {
+		s.Terminal = subscriptions.TerminalAnswers(*r.Terminal)
 	}
 	if r.PushLimits != nil {
 		s.PushLimits = subscriptions.PushLimits(*r.PushLimits)
