@@ -89,8 +89,10 @@ type BlockedKey struct {
 	MessagesBehind wire.Int64 `json:"messagesBehind,omitempty"`
 
 	// NextTime When the state ends by itself, such as the time of the next attempt.
-	NextTime    *wire.Timestamp `json:"nextTime,omitempty"`
-	OrderingKey string          `json:"orderingKey,omitempty"`
+	NextTime *wire.Timestamp `json:"nextTime,omitempty"`
+
+	// OrderingKey The key that is blocked.
+	OrderingKey string `json:"orderingKey,omitempty"`
 
 	// PublishTime When that message was published.
 	PublishTime *wire.Timestamp `json:"publishTime,omitempty"`
@@ -209,6 +211,7 @@ type ListBlockedKeysRequest struct {
 
 // ListBlockedKeysResponse defines model for ListBlockedKeysResponse.
 type ListBlockedKeysResponse struct {
+	// BlockedKeys The keys of this page, the longest blocked first.
 	BlockedKeys []BlockedKey `json:"blockedKeys,omitempty"`
 
 	// NextPageToken Asks for the next page; absent on the last.
@@ -653,7 +656,9 @@ type UnblockKeyRequest struct {
 	Action UnblockKeyRequestAction `enum:"ACTION_UNSPECIFIED,DROP,DEAD_LETTER" json:"action,omitempty"`
 
 	// MessageID The message that blocks the key, as `:blockedKeys` named it.
-	MessageID   string `json:"messageId,omitempty"`
+	MessageID string `json:"messageId,omitempty"`
+
+	// OrderingKey The key that is blocked.
 	OrderingKey string `json:"orderingKey,omitempty"`
 }
 

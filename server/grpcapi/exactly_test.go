@@ -23,12 +23,17 @@ func TestStreamConfirms(t *testing.T) {
 		}
 		a, b, c := got.ReceivedMessages[0].AckId, got.ReceivedMessages[1].AckId, got.ReceivedMessages[2].AckId
 		s.send(&pubsubpb.StreamingPullRequest{ModifyDeadlineAckIds: []string{b, c, "none"}, ModifyDeadlineSeconds: []int32{30, 0, 30}})
-		confirmed := s.next(time.Second).GetModifyAckDeadlineConfirmation()
+		// The confirmation and what was refused come in one response or in two.
+		first := s.next(time.Second)
+		again := first.GetReceivedMessages()
+		if len(again) == 0 {
+			again = s.next(time.Second).GetReceivedMessages()
+		}
+		confirmed := first.GetModifyAckDeadlineConfirmation()
 		if fmt.Sprint(confirmed.GetInvalidAckIds()) != "[none]" || len(confirmed.GetAckIds()) != 2 || len(confirmed.GetTemporaryFailedAckIds()) > 0 {
 			t.Errorf("deadlines were confirmed as %v", confirmed)
 		}
-		again := s.next(time.Second)
-		if len(again.GetReceivedMessages()) != 1 {
+		if len(again) != 1 {
 			t.Fatalf("what was refused came as %v", again)
 		}
 		s.send(&pubsubpb.StreamingPullRequest{AckIds: []string{a, c, b}})
