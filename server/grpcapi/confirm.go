@@ -25,49 +25,51 @@ func (c *confirmations) take() (*pubsubpb.StreamingPullResponse_AcknowledgeConfi
 	return acks, deadlines
 }
 
-// acked notes what became of acks.
-func (c *confirmations) acked(o outcomes) {
+// add adds what became of the acks and deadlines of a request, and tells whether there is anything to be told.
+func (c *confirmations) add(acks, changes outcomes) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.acks == nil {
-		c.acks = &pubsubpb.StreamingPullResponse_AcknowledgeConfirmation{}
+	if !acks.empty() {
+		if c.acks == nil {
+			c.acks = &pubsubpb.StreamingPullResponse_AcknowledgeConfirmation{}
+		}
+		c.acks.AckIds = append(c.acks.AckIds, acks.done...)
+		c.acks.InvalidAckIds = append(c.acks.InvalidAckIds, acks.invalid...)
+		c.acks.UnorderedAckIds = append(c.acks.UnorderedAckIds, acks.unordered...)
+		c.acks.TemporaryFailedAckIds = append(c.acks.TemporaryFailedAckIds, acks.temporary...)
 	}
-	c.acks.AckIds = append(c.acks.AckIds, o.done...)
-	c.acks.InvalidAckIds = append(c.acks.InvalidAckIds, o.invalid...)
-	c.acks.UnorderedAckIds = append(c.acks.UnorderedAckIds, o.unordered...)
-	c.acks.TemporaryFailedAckIds = append(c.acks.TemporaryFailedAckIds, o.temporary...)
+	if !changes.empty() {
+		if c.deadlines == nil {
+			c.deadlines = &pubsubpb.StreamingPullResponse_ModifyAckDeadlineConfirmation{}
+		}
+		c.deadlines.AckIds = append(c.deadlines.AckIds, changes.done...)
+		c.deadlines.InvalidAckIds = append(c.deadlines.InvalidAckIds, changes.invalid...)
+		c.deadlines.TemporaryFailedAckIds = append(c.deadlines.TemporaryFailedAckIds, changes.temporary...)
+	}
+	return !acks.empty() || !changes.empty()
 }
 
-// modified notes what became of changes of deadlines.
-func (c *confirmations) modified(o outcomes) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.deadlines == nil {
-		c.deadlines = &pubsubpb.StreamingPullResponse_ModifyAckDeadlineConfirmation{}
-	}
-	c.deadlines.AckIds = append(c.deadlines.AckIds, o.done...)
-	c.deadlines.InvalidAckIds = append(c.deadlines.InvalidAckIds, o.invalid...)
-	c.deadlines.TemporaryFailedAckIds = append(c.deadlines.TemporaryFailedAckIds, o.temporary...)
-}
-
-// outcomes are the ack ids of a request by what became of them.
+// outcomes are ack ids by what became of them.
 type outcomes struct{ done, invalid, unordered, temporary []string }
 
-// outcomesOf sorts ack ids by what the error of their request says. What is no outcome of an ack id is returned as it is.
-func outcomesOf(ackIDs []string, err error) (outcomes, error) {
-	var o outcomes
+func (o outcomes) empty() bool {
+	return len(o.done)+len(o.invalid)+len(o.unordered)+len(o.temporary) == 0
+}
+
+// sort adds ack ids by what the error of their call says. What says nothing of ack ids is returned as it is.
+func (o *outcomes) sort(ackIDs []string, err error) error {
 	var e *subscriptions.Error
 	switch {
 	case err == nil:
-		o.done = ackIDs
-		return o, nil
+		o.done = append(o.done, ackIDs...)
+		return nil
 	case !errors.As(err, &e):
-		return o, err
+		return err
 	case e.Code == subscriptions.Unavailable:
-		o.temporary = ackIDs
-		return o, nil
+		o.temporary = append(o.temporary, ackIDs...)
+		return nil
 	case e.Info == nil || e.Info.Reason != subscriptions.AckIDFailureReason:
-		return o, err
+		return err
 	}
 	for _, id := range ackIDs {
 		switch subscriptions.AckIDFailure(e.Info.Metadata[id]) {
@@ -79,5 +81,5 @@ func outcomesOf(ackIDs []string, err error) (outcomes, error) {
 			o.done = append(o.done, id)
 		}
 	}
-	return o, nil
+	return nil
 }

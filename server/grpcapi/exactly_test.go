@@ -23,13 +23,15 @@ func TestStreamConfirms(t *testing.T) {
 		}
 		a, b, c := got.ReceivedMessages[0].AckId, got.ReceivedMessages[1].AckId, got.ReceivedMessages[2].AckId
 		s.send(&pubsubpb.StreamingPullRequest{ModifyDeadlineAckIds: []string{b, c, "none"}, ModifyDeadlineSeconds: []int32{30, 0, 30}})
-		// The confirmation and what was refused come in one response or in two.
-		first := s.next(time.Second)
-		again := first.GetReceivedMessages()
-		if len(again) == 0 {
-			again = s.next(time.Second).GetReceivedMessages()
+		// What was refused may come before the confirmation, with it or after it.
+		var confirmed *pubsubpb.StreamingPullResponse_ModifyAckDeadlineConfirmation
+		var again []*pubsubpb.ReceivedMessage
+		for response := s.next(time.Second); response != nil; response = s.next(time.Second) {
+			again = append(again, response.GetReceivedMessages()...)
+			if response.ModifyAckDeadlineConfirmation != nil {
+				confirmed = response.ModifyAckDeadlineConfirmation
+			}
 		}
-		confirmed := first.GetModifyAckDeadlineConfirmation()
 		if fmt.Sprint(confirmed.GetInvalidAckIds()) != "[none]" || len(confirmed.GetAckIds()) != 2 || len(confirmed.GetTemporaryFailedAckIds()) > 0 {
 			t.Errorf("deadlines were confirmed as %v", confirmed)
 		}

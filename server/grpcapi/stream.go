@@ -174,33 +174,31 @@ func (f *flow) settle(r *pubsubpb.StreamingPullRequest) error {
 		return err
 	}
 	ctx := f.rpc.Context()
+	var acks, changes outcomes
 	if ids := r.GetAckIds(); len(ids) > 0 {
-		if err := f.confirm(ids, f.backend.Acknowledge(ctx, f.name, ids), f.confirmed.acked); err != nil {
+		if err := f.take(&acks, ids, f.backend.Acknowledge(ctx, f.name, ids)); err != nil {
 			return err
 		}
 	}
 	for _, d := range deadlines {
-		if err := f.confirm(d.ackIDs, f.backend.ModifyAckDeadline(ctx, f.name, d.ackIDs, d.after), f.confirmed.modified); err != nil {
+		if err := f.take(&changes, d.ackIDs, f.backend.ModifyAckDeadline(ctx, f.name, d.ackIDs, d.after)); err != nil {
 			return err
 		}
+	}
+	if f.confirmed.add(acks, changes) {
+		f.stream.Interrupt()
 	}
 	return nil
 }
 
-// confirm lets a client that relies on its ack ids know what became of them.
-func (f *flow) confirm(ackIDs []string, err error, note func(outcomes)) error {
+// take takes note of what became of ack ids, for a client that relies on them.
+func (f *flow) take(o *outcomes, ackIDs []string, err error) error {
 	var info *subscriptions.Error
 	known := errors.As(err, &info) && info.Info != nil // though the stream has not yet seen that delivery is exactly-once now
 	if !f.stream.Subscription().ExactlyOnce && !known {
 		return err
 	}
-	o, err := outcomesOf(ackIDs, err)
-	if err != nil {
-		return err
-	}
-	note(o)
-	f.stream.Interrupt()
-	return nil
+	return o.sort(ackIDs, err)
 }
 
 // deadline is what ack ids have in common.
