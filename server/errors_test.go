@@ -58,7 +58,7 @@ func TestErrorBodies(t *testing.T) {
 		"already_exists":      {request: "PUT p/topics/orders", body: `{}`},
 		"failed_precondition": {request: "POST p/subscriptions/billing:pull", body: `{"maxMessages": 1}`},
 		"unbuilt_field":       {request: "PUT p/topics/other", body: `{"kmsKeyName": "k"}`},
-		"unserved_method":     {request: "POST p/subscriptions/billing:seek", body: `{"time": "2020-01-01T00:00:00Z"}`},
+		"unserved_method":     {request: "POST p/schemas/s:commit", body: `{}`},
 		"cross_origin":        {request: "PUT p/topics/other", body: `{}`, header: "Origin: https://attacker.example"},
 		"unknown_host":        {request: "GET p/topics", header: "Host: attacker.example"},
 	} {

@@ -30,6 +30,8 @@ type Backend interface {
 	Messages
 	Blocks
 	Pushes
+	Snapshots
+	Seeks
 }
 
 // Options of a server. The zero value is for use on loopback.

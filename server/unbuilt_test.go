@@ -65,23 +65,16 @@ func TestUnservedMethods(t *testing.T) {
 	t.Parallel()
 	s := newREST(t)
 	for request, method := range map[string]string{
-		"POST p/subscriptions/sub:seek":            "Seek",
-		"GET p/topics/top/snapshots?pageSize=1":    "ListTopicSnapshots",
-		"PUT p/snapshots/snap":                     "CreateSnapshot",
-		"PATCH p/snapshots/snap?updateMask=labels": "UpdateSnapshot",
-		"GET p/snapshots":                          "ListSnapshots",
-		"GET p/snapshots/snap":                     "GetSnapshot",
-		"DELETE p/snapshots/snap":                  "DeleteSnapshot",
-		"POST p/schemas?schemaId=s":                "CreateSchema",
-		"GET p/schemas?view=FULL":                  "ListSchemas",
-		"GET p/schemas/s@rev":                      "GetSchema",
-		"DELETE p/schemas/s":                       "DeleteSchema",
-		"POST p/schemas/s:commit":                  "CommitSchema",
-		"POST p/schemas/s:rollback":                "RollbackSchema",
-		"DELETE p/schemas/s@1:deleteRevision":      "DeleteSchemaRevision",
-		"GET p/schemas/s:listRevisions":            "ListSchemaRevisions",
-		"POST p/schemas:validate":                  "ValidateSchema",
-		"POST p/schemas:validateMessage":           "ValidateMessage",
+		"POST p/schemas?schemaId=s":           "CreateSchema",
+		"GET p/schemas?view=FULL":             "ListSchemas",
+		"GET p/schemas/s@rev":                 "GetSchema",
+		"DELETE p/schemas/s":                  "DeleteSchema",
+		"POST p/schemas/s:commit":             "CommitSchema",
+		"POST p/schemas/s:rollback":           "RollbackSchema",
+		"DELETE p/schemas/s@1:deleteRevision": "DeleteSchemaRevision",
+		"GET p/schemas/s:listRevisions":       "ListSchemaRevisions",
+		"POST p/schemas:validate":             "ValidateSchema",
+		"POST p/schemas:validateMessage":      "ValidateMessage",
 	} {
 		s.do(request, `{"whatever": 1}`).fails(http.StatusNotImplemented, "UNIMPLEMENTED", method+":")
 	}

@@ -11,15 +11,6 @@ import (
 // unserved are the methods of Pub/Sub that this server does not have yet. A caller is told so by name: NOT_FOUND would read as
 // if the resource were missing.
 var unserved = []struct{ verb, path, method string }{
-	{"POST", "/subscriptions/{subscription}:seek", "Seek"},
-
-	{"GET", "/topics/{topic}/snapshots", "ListTopicSnapshots"},
-	{"GET", "/snapshots", "ListSnapshots"},
-	{"PUT", "/snapshots/{snapshot}", "CreateSnapshot"},
-	{"GET", "/snapshots/{snapshot}", "GetSnapshot"},
-	{"PATCH", "/snapshots/{snapshot}", "UpdateSnapshot"},
-	{"DELETE", "/snapshots/{snapshot}", "DeleteSnapshot"},
-
 	{"GET", "/schemas", "ListSchemas"},
 	{"POST", "/schemas", "CreateSchema"},
 	{"POST", "/schemas:validate", "ValidateSchema"},

@@ -74,6 +74,37 @@ func (m *mortalStore) Drop(ctx context.Context, topic, sub string) error {
 	return m.step(func() error { return m.Store.Drop(ctx, topic, sub) })
 }
 
+func (m *mortalStore) InsertSnapshot(ctx context.Context, s subscriptions.Snapshot) error {
+	return m.step(func() error { return m.Store.InsertSnapshot(ctx, s) })
+}
+
+func (m *mortalStore) ReplaceSnapshot(ctx context.Context, s subscriptions.Snapshot) error {
+	return m.step(func() error { return m.Store.ReplaceSnapshot(ctx, s) })
+}
+
+func (m *mortalStore) RemoveSnapshot(ctx context.Context, n subscriptions.SnapshotName, uid string) error {
+	return m.step(func() error { return m.Store.RemoveSnapshot(ctx, n, uid) })
+}
+
+func (m *mortalStore) TakeSnapshot(ctx context.Context, r subscriptions.Ref, snap subscriptions.SnapshotRef, n subscriptions.SnapshotName) (expires time.Time, err error) {
+	err = m.step(func() error { expires, err = m.Store.TakeSnapshot(ctx, r, snap, n); return err })
+	return expires, err
+}
+
+func (m *mortalStore) KeepSnapshot(ctx context.Context, snap subscriptions.SnapshotRef) (left time.Duration, err error) {
+	err = m.step(func() error { left, err = m.Store.KeepSnapshot(ctx, snap); return err })
+	return left, err
+}
+
+func (m *mortalStore) DropSnapshot(ctx context.Context, topic, snap string) error {
+	return m.step(func() error { return m.Store.DropSnapshot(ctx, topic, snap) })
+}
+
+func (m *mortalStore) Trim(ctx context.Context, topic string) (more bool, err error) {
+	err = m.step(func() error { more, err = m.Store.Trim(ctx, topic); return err })
+	return more, err
+}
+
 func (m *mortalStore) Sweep(ctx context.Context, r subscriptions.SweepRequest) (res subscriptions.SweepResult, err error) {
 	err = m.step(func() error { res, err = m.Store.Sweep(ctx, r); return err })
 	return res, err
@@ -237,6 +268,69 @@ func TestCrashInADeadLetterMove(t *testing.T) {
 		})
 }
 
+func TestCrashInCreateSnapshot(t *testing.T) {
+	crashEverywhere(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing")
+		w.publish("orders", "a")
+	},
+		func(w *world, s *subscriptions.Service) {
+			s.CreateSnapshot(w.ctx, subscriptions.Snapshot{Name: snapName("snap"), Subscription: subName("billing")})
+		},
+		func(w *world, _ bool) {
+			w.wholeCatalog()
+			_, err := w.CreateSnapshot(w.ctx, subscriptions.Snapshot{Name: snapName("snap"), Subscription: subName("billing")})
+			if err != nil {
+				w.wantCode(err, subscriptions.AlreadyExists)
+			}
+			w.ack("billing", w.pull("billing"))
+			w.must(w.restore("billing", "snap"))
+			w.ack("billing", w.pull("billing"))
+			w.want(w.stats("billing").Acked, 2)
+			w.must(w.DeleteSnapshot(w.ctx, snapName("snap")))
+			w.want(w.length("orders"), 0)
+		})
+}
+
+// The subscription goes while a snapshot of it is half-made.
+func TestCrashInCreateSnapshotOfASubscriptionThatGoes(t *testing.T) {
+	crashEverywhere(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing")
+		w.publish("orders", "a")
+	},
+		func(w *world, s *subscriptions.Service) {
+			s.CreateSnapshot(w.ctx, subscriptions.Snapshot{Name: snapName("snap"), Subscription: subName("billing")})
+			w.must(w.DeleteSubscription(w.ctx, subName("billing")))
+		},
+		func(w *world, _ bool) {
+			w.wholeCatalog()
+			if err := w.DeleteSnapshot(w.ctx, snapName("snap")); err != nil {
+				w.wantCode(err, subscriptions.NotFound)
+			}
+			w.want(w.length("orders"), 0)
+		})
+}
+
+func TestCrashInDeleteSnapshot(t *testing.T) {
+	crashEverywhere(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing")
+		w.publish("orders", "a")
+		w.snapshot("snap", "billing")
+		w.ack("billing", w.pull("billing"))
+	},
+		func(w *world, s *subscriptions.Service) { s.DeleteSnapshot(w.ctx, snapName("snap")) },
+		func(w *world, _ bool) {
+			w.wholeCatalog()
+			if err := w.DeleteSnapshot(w.ctx, snapName("snap")); err != nil {
+				w.wantCode(err, subscriptions.NotFound)
+			}
+			w.want(w.length("orders"), 0)
+			w.snapshot("snap", "billing")
+		})
+}
+
 // wholeCatalog checks that every record is active.
 func (w *world) wholeCatalog() {
 	w.Helper()
@@ -248,6 +342,11 @@ func (w *world) wholeCatalog() {
 	subs, err := w.store.ListSubscriptions(w.ctx, "p", "", 100)
 	w.must(err)
 	for _, s := range subs {
+		w.want(s.Phase, subscriptions.Active)
+	}
+	snaps, err := w.store.ListSnapshots(w.ctx, "p", "", 100)
+	w.must(err)
+	for _, s := range snaps {
 		w.want(s.Phase, subscriptions.Active)
 	}
 }

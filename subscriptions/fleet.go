@@ -32,6 +32,7 @@ type fleet struct {
 	mu            sync.Mutex
 	topics        map[TopicName]Topic
 	subscriptions map[SubscriptionName]Subscription
+	snapshots     map[SnapshotName]Snapshot
 	live          []string
 	owned         []Subscription
 	watchers      map[*ownedWatcher]struct{}
@@ -57,6 +58,7 @@ func newFleet(s *Service) *fleet {
 		s:             s,
 		topics:        map[TopicName]Topic{},
 		subscriptions: map[SubscriptionName]Subscription{},
+		snapshots:     map[SnapshotName]Snapshot{},
 		watchers:      map[*ownedWatcher]struct{}{},
 		seen:          map[string]time.Time{},
 		hint:          make(chan struct{}, 1),
@@ -166,7 +168,7 @@ func (f *fleet) publishOwned(live []string) {
 		}
 	}
 	f.owned = owned
-	f.s.sweeper.setOwned(owned, f.ownedTopics(live))
+	f.s.sweeper.setOwned(owned, f.ownedTopics(live), f.ownedSnapshots(live))
 	for w := range f.watchers {
 		w.fn(owned)
 	}
@@ -182,13 +184,26 @@ func (f *fleet) ownedTopics(live []string) []string {
 	return uids
 }
 
+func (f *fleet) ownedSnapshots(live []string) []Snapshot {
+	var owned []Snapshot
+	for _, snap := range f.snapshots {
+		if snap.Phase == Active && ownerOf(snap.UID, live) == f.s.server {
+			owned = append(owned, snap)
+		}
+	}
+	return owned
+}
+
 // readChanged reads again the records that the feed named.
 func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
-	topics, subs := map[TopicName]bool{}, map[SubscriptionName]bool{}
+	topics, subs, snaps := map[TopicName]bool{}, map[SubscriptionName]bool{}, map[SnapshotName]bool{}
 	for _, c := range changes {
-		if c.Topic != (TopicName{}) {
+		switch {
+		case c.Topic != (TopicName{}):
 			topics[c.Topic] = true
-		} else {
+		case c.Snapshot != (SnapshotName{}):
+			snaps[c.Snapshot] = true
+		default:
 			subs[c.Subscription] = true
 		}
 	}
@@ -208,6 +223,13 @@ func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 		setOrDelete(f.subscriptions, name, sub, err == nil)
 		f.s.directory.refreshSubscription(name, sub, err == nil)
 	}
+	for name := range snaps {
+		snap, err := f.s.store.Snapshot(ctx, name)
+		if err != nil && CodeOf(err) != NotFound {
+			return err
+		}
+		setOrDelete(f.snapshots, name, snap, err == nil)
+	}
 	return nil
 }
 
@@ -217,7 +239,7 @@ func (f *fleet) readAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	topics, subs := map[TopicName]Topic{}, map[SubscriptionName]Subscription{}
+	topics, subs, snaps := map[TopicName]Topic{}, map[SubscriptionName]Subscription{}, map[SnapshotName]Snapshot{}
 	for _, project := range projects {
 		err := everyPage(func(after string) (int, string, error) {
 			page, err := f.s.store.ListTopics(ctx, project, after, MaxPageSize)
@@ -239,8 +261,18 @@ func (f *fleet) readAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		err = everyPage(func(after string) (int, string, error) {
+			page, err := f.s.store.ListSnapshots(ctx, project, after, MaxPageSize)
+			for _, snap := range page {
+				snaps[snap.Name], after = snap, snap.Name.ID
+			}
+			return len(page), after, err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	f.topics, f.subscriptions = topics, subs
+	f.topics, f.subscriptions, f.snapshots = topics, subs, snaps
 	f.s.directory.replace(topics, subs)
 	return nil
 }
@@ -270,6 +302,13 @@ func (f *fleet) findHalfMade() {
 		if sub.Phase != Active {
 			f.halfMade = append(f.halfMade, halfMade{sub.UID, sub.Name, func(ctx context.Context) error {
 				return f.s.settleSubscription(ctx, sub.Name)
+			}})
+		}
+	}
+	for _, snap := range f.snapshots {
+		if snap.Phase != Active {
+			f.halfMade = append(f.halfMade, halfMade{snap.UID, snap.Name, func(ctx context.Context) error {
+				return f.s.settleSnapshot(ctx, snap.Name)
 			}})
 		}
 	}

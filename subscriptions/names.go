@@ -16,6 +16,9 @@ type TopicName struct{ Project, ID string }
 // SubscriptionName names a subscription.
 type SubscriptionName struct{ Project, ID string }
 
+// SnapshotName names a snapshot.
+type SnapshotName struct{ Project, ID string }
+
 // DeletedTopic is what a subscription's topic reads once the topic is deleted.
 const DeletedTopic = "_deleted-topic_"
 
@@ -35,6 +38,8 @@ func (n SubscriptionName) String() string {
 	return "projects/" + n.Project + "/subscriptions/" + n.ID
 }
 
+func (n SnapshotName) String() string { return "projects/" + n.Project + "/snapshots/" + n.ID }
+
 // ParseTopicName reads "projects/P/topics/T". It fails with INVALID_ARGUMENT
 // naming the field.
 func ParseTopicName(field, s string) (TopicName, error) {
@@ -49,6 +54,18 @@ func ParseSubscriptionName(field, s string) (SubscriptionName, error) {
 	return SubscriptionName{project, id}, err
 }
 
+// ParseSnapshotName reads "projects/P/snapshots/S". It fails with
+// INVALID_ARGUMENT naming the field.
+func ParseSnapshotName(field, s string) (SnapshotName, error) {
+	project, id, err := parseName(field, s, "snapshots")
+	return SnapshotName{project, id}, err
+}
+
+// NewSnapshotName makes a name, for a snapshot that was given none.
+func NewSnapshotName(project string) SnapshotName {
+	return SnapshotName{Project: project, ID: "snap-" + newUID()}
+}
+
 // NewSubscriptionName makes a name, for a subscription that was given none.
 func NewSubscriptionName(project string) SubscriptionName {
 	return SubscriptionName{Project: project, ID: "sub-" + newUID()}
@@ -61,6 +78,9 @@ func (n TopicName) Validate() error { return validateParts(n.Project, "topic", n
 func (n SubscriptionName) Validate() error {
 	return validateParts(n.Project, "subscription", n.ID)
 }
+
+// Validate fails with INVALID_ARGUMENT unless both parts are legal.
+func (n SnapshotName) Validate() error { return validateParts(n.Project, "snapshot", n.ID) }
 
 // ValidateProject fails with INVALID_ARGUMENT unless s can be a project's id.
 func ValidateProject(s string) error {

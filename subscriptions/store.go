@@ -18,10 +18,12 @@ import (
 type Store interface {
 	TopicCatalog
 	SubscriptionCatalog
+	SnapshotCatalog
 	Feed
 	Log
 	Slots
 	Leases
+	Seeks
 	Blocks
 	Breakers
 	DeadLetters
@@ -56,10 +58,21 @@ type SubscriptionCatalog interface {
 	ListSubscriptions(ctx context.Context, project, after string, limit int) ([]Subscription, error)
 }
 
+// SnapshotCatalog keeps the records of snapshots, as TopicCatalog does those of
+// topics.
+type SnapshotCatalog interface {
+	InsertSnapshot(context.Context, Snapshot) error
+	Snapshot(context.Context, SnapshotName) (Snapshot, error)
+	ReplaceSnapshot(ctx context.Context, s Snapshot) error
+	RemoveSnapshot(ctx context.Context, name SnapshotName, uid string) error
+	ListSnapshots(ctx context.Context, project, after string, limit int) ([]Snapshot, error)
+}
+
 // Change names a record that was written. Exactly one of the names is set.
 type Change struct {
 	Topic        TopicName
 	Subscription SubscriptionName
+	Snapshot     SnapshotName
 }
 
 // Beat is what a server learns with a heartbeat.
@@ -104,11 +117,13 @@ type Log interface {
 	// again: ErrGone.
 	OpenTopic(context.Context, TopicRef) error
 	// CloseTopic lets nothing more be published or attached. What is attached
-	// stays; when nothing is, the slot is emptied. Closing a closed or an
-	// absent slot does nothing.
+	// stays, and so do snapshots; when there is neither, the slot is emptied.
+	// Once nothing is attached its log is emptied, too, since nobody can seek to a
+	// snapshot. Closing a closed or an absent slot does nothing.
 	CloseTopic(ctx context.Context, uid string) error
 	// Publish appends all of msgs or none and returns their ids in order. With
-	// nothing attached and no retention the messages get ids and are dropped. RESOURCE_EXHAUSTED when the store is full.
+	// nothing attached, no snapshot and no retention the messages get ids and are
+	// dropped. RESOURCE_EXHAUSTED when the store is full.
 	Publish(ctx context.Context, topic TopicRef, msgs []Message) ([]MessageID, error)
 	// Attached lists the names of attached subscriptions, sorted by their text.
 	Attached(ctx context.Context, uid string) ([]SubscriptionName, error)
@@ -140,7 +155,8 @@ type Slots interface {
 	// waits on the subscription.
 	Revise(context.Context, Ref) error
 	// Drop removes the state with its backlog and wakes who waits on it. The
-	// last one of a closed topic empties the slot. Without state it does nothing.
+	// last one of a closed topic without snapshots empties the slot. Without state
+	// it does nothing.
 	Drop(ctx context.Context, topic, subscription string) error
 	// Stats reads the counters of a subscription.
 	Stats(context.Context, Ref) (Stats, error)
@@ -148,8 +164,8 @@ type Slots interface {
 
 // Stats are the counters of a subscription.
 type Stats struct {
-	// Undelivered messages lie ahead of the cursor, or were left in the log by a
-	// key that overflowed; Outstanding ones were leased
+	// Undelivered messages lie ahead of the cursor, wait to be leased again after
+	// a seek, or were left in the log by a key that overflowed; Outstanding ones were leased
 	// and are not settled: leased now, waiting for a retry, or Dead.
 	Undelivered, Outstanding int64
 	// Dead messages have had all their attempts and wait to be moved to the
@@ -165,11 +181,11 @@ type Stats struct {
 	// pass over are counted, since nobody has looked at them. Stores leave it to
 	// the Service.
 	UpperBound bool
-	// Totals since the subscription was created. Acked counts messages that
-	// were acked while outstanding; Expired leases that ran out; Dropped
-	// messages that outlived the retention; Lost messages that had vanished
-	// from the log; DeadLettered moves completed by SettleDead; Filtered messages
-	// that the Match passed over. Of what is dropped ahead of the cursor nobody
+	// Totals since the subscription was created, of which what a seek acks is no
+	// part. Acked counts messages that were acked while outstanding; Expired
+	// leases that ran out; Dropped messages that outlived the retention; Lost
+	// messages that had vanished from the log; DeadLettered moves completed by
+	// SettleDead; Filtered messages that the Match passed over. Of what is dropped ahead of the cursor nobody
 	// knows whether it would have matched.
 	Acked, Nacked, Expired, Dropped, Lost, DeadLettered, Filtered int64
 }

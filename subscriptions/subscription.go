@@ -128,6 +128,9 @@ type DeadLetterPolicy struct {
 // IsPush tells whether the server POSTs this subscription's messages.
 func (s Subscription) IsPush() bool { return s.Push != nil }
 
+// selects tells whether the subscription gets only some of the messages.
+func (s Subscription) selects() bool { return s.Filter != "" || s.Routing != nil }
+
 // Ref addresses the subscription's state.
 func (s Subscription) Ref() Ref {
 	ref := Ref{Topic: s.TopicUID, Subscription: s.UID, Revision: s.Revision}

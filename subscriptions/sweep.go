@@ -40,10 +40,11 @@ type sweeper struct {
 	listens map[string]func()
 }
 
-// sweepEntry is one subscription or, with an empty one, one topic.
+// sweepEntry is one subscription, one snapshot or, with neither, one topic.
 type sweepEntry struct {
 	uid   string
 	sub   Subscription
+	snap  Snapshot
 	at    time.Time // when to sweep next; while running, if woken meanwhile
 	index int       // in the queue; -1 while running
 	// reviewed is the revision of sub under which waiting messages were last
@@ -60,17 +61,20 @@ func newSweeper(s *Service) *sweeper {
 
 // setOwned replaces what this server sweeps. What is new is swept soon: a server
 // that died may have left it something to do.
-func (w *sweeper) setOwned(subs []Subscription, topics []string) {
+func (w *sweeper) setOwned(subs []Subscription, topics []string, snaps []Snapshot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	old := w.entries
 	w.regroup = true
-	w.entries = make(map[string]*sweepEntry, len(subs)+len(topics))
+	w.entries = make(map[string]*sweepEntry, len(subs)+len(topics)+len(snaps))
 	for _, sub := range subs {
 		w.keep(old, sub.UID, sub)
 	}
 	for _, uid := range topics {
 		w.keep(old, uid, Subscription{})
+	}
+	for _, snap := range snaps {
+		w.keepSnapshot(old, snap)
 	}
 	for uid, e := range old {
 		if w.entries[uid] == nil && e.index >= 0 {
@@ -93,6 +97,19 @@ func (w *sweeper) keep(old map[string]*sweepEntry, uid string, sub Subscription)
 	}
 	e.sub = sub
 	w.entries[uid] = e
+}
+
+// keepSnapshot is keep for a snapshot, which is looked at when it expires.
+func (w *sweeper) keepSnapshot(old map[string]*sweepEntry, snap Snapshot) {
+	e := old[snap.UID]
+	if e == nil {
+		e = &sweepEntry{uid: snap.UID, at: time.Now()}
+		heap.Push(&w.queue, e)
+	} else if snap.Revision != e.snap.Revision {
+		w.forward(e, time.Now())
+	}
+	e.snap = snap
+	w.entries[snap.UID] = e
 }
 
 // forward brings an entry's next sweep forward. The caller holds the mutex.
@@ -142,9 +159,13 @@ func (w *sweeper) startDue(ctx context.Context, g *errgroup.Group) time.Duration
 		}
 		heap.Pop(&w.queue)
 		e.at = time.Time{}
-		sub, review := e.sub, e.sub.DeadLetter != nil && e.reviewed != e.sub.Revision
+		sub, snap, review := e.sub, e.snap, e.sub.DeadLetter != nil && e.reviewed != e.sub.Revision
 		w.mu.Unlock()
 		g.Go(func() error {
+			if snap.UID != "" {
+				w.finished(e, w.s.expireSnapshot(ctx, snap), true, 0)
+				return nil
+			}
 			next, whole := w.sweep(ctx, e.uid, sub, review)
 			w.finished(e, next, whole, sub.Revision)
 			return nil

@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 )
 
@@ -179,17 +180,22 @@ func (s *Service) ListTopicSubscriptions(ctx context.Context, name TopicName, p 
 	if err != nil {
 		return nil, "", err
 	}
-	var page []SubscriptionName
+	page, next := namesAfter(names, size, after)
+	return page, next, nil
+}
+
+// namesAfter is a page of sorted names, and the token of the next.
+func namesAfter[N fmt.Stringer](names []N, size int, after string) (page []N, next string) {
 	for _, n := range names {
 		if n.String() <= after {
 			continue
 		}
 		if len(page) == size {
-			return page, pageToken(page[size-1].String()), nil
+			return page, pageToken(page[size-1].String())
 		}
 		page = append(page, n)
 	}
-	return page, "", nil
+	return page, ""
 }
 
 // applyTopicMask returns t with the masked fields of change.

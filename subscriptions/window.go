@@ -233,6 +233,18 @@ func (a *windows) each(subscription string, rs []Receipt, fn func(*window, lease
 	}
 }
 
+// forget frees the places of all messages of the subscription with this UID:
+// none of their deliveries counts any more.
+func (a *windows) forget(subscription string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for h, w := range a.holders {
+		if h.subscription == subscription {
+			w.drop(h.id)
+		}
+	}
+}
+
 // prune drops what is held by a lease that has ended.
 func (w *window) prune(now time.Time) {
 	for id, l := range w.leases {

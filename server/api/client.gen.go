@@ -177,6 +177,40 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 	CloseBreaker(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// SeekUndoablyWithBody Seek so that it can be undone, or say what a seek would change
+	//
+	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+	// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+	// it expires or is deleted. With `withoutUndo` none is taken.
+	//
+	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	//
+	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+	// unacknowledged message is nearly 7 days old.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+	SeekUndoablyWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SeekUndoably Seek so that it can be undone, or say what a seek would change
+	//
+	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+	// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+	// it expires or is deleted. With `withoutUndo` none is taken.
+	//
+	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	//
+	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+	// unacknowledged message is nearly 7 days old.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+	SeekUndoably(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekUndoablyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
@@ -262,6 +296,83 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
 	TestSchemaIamPermissions(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSnapshots List the snapshots of a project
+	//
+	// Snapshots come sorted by name, a page at a time. A project without snapshots answers an empty page.
+	//
+	// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+	//
+	// Corresponds with GET /v1/projects/{project}/snapshots (the `ListSnapshots` operationId).
+	ListSnapshots(ctx context.Context, project ProjectID, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteSnapshot Delete a snapshot
+	//
+	// What only it held goes at once.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot.
+	//
+	// Corresponds with DELETE /v1/projects/{project}/snapshots/{snapshot} (the `DeleteSnapshot` operationId).
+	DeleteSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSnapshot Read a snapshot
+	//
+	// Errors: NOT_FOUND when there is no such snapshot.
+	//
+	// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot} (the `GetSnapshot` operationId).
+	GetSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSnapshotWithBody Change a snapshot
+	//
+	// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+	// long as at first.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+	// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+	UpdateSnapshotWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSnapshot Change a snapshot
+	//
+	// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+	// long as at first.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+	// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+	UpdateSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, body UpdateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSnapshotWithBody Take a snapshot of a subscription
+	//
+	// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+	CreateSnapshotWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSnapshot Take a snapshot of a subscription
+	//
+	// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+	CreateSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, body CreateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSnapshotIamPolicy Read the access policy of a snapshot
 	//
@@ -548,6 +659,48 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:pull (the `Pull` operationId).
 	Pull(ctx context.Context, project ProjectID, subscription SubscriptionID, body PullJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// SeekWithBody Deliver anew from a time or a snapshot on
+	//
+	// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+	// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+	// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+	// acknowledges everything there is.
+	//
+	// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+	// published since.
+	//
+	// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+	// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+	// or a detached subscription.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+	SeekWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Seek Deliver anew from a time or a snapshot on
+	//
+	// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+	// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+	// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+	// acknowledges everything there is.
+	//
+	// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+	// published since.
+	//
+	// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+	// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+	// or a detached subscription.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+	Seek(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// SetSubscriptionIamPolicyWithBody Replace the access policy of a subscription
 	//
 	// Access is not controlled: only the empty policy that there is can be set.
@@ -667,6 +820,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/projects/{project}/topics/{topic} (the `CreateTopic` operationId).
 	CreateTopic(ctx context.Context, project ProjectID, topic TopicID, body CreateTopicJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTopicSnapshots List the snapshots of a topic
+	//
+	// Answers full names, sorted, a page at a time: of all snapshots taken of subscriptions to this topic.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Corresponds with GET /v1/projects/{project}/topics/{topic}/snapshots (the `ListTopicSnapshots` operationId).
+	ListTopicSnapshots(ctx context.Context, project ProjectID, topic TopicID, params *ListTopicSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTopicSubscriptions List the subscriptions attached to a topic
 	//
@@ -917,6 +1080,60 @@ func (c *Client) CloseBreaker(ctx context.Context, project ProjectID, subscripti
 	return c.Client.Do(req)
 }
 
+// SeekUndoablyWithBody Seek so that it can be undone, or say what a seek would change
+//
+// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+// it expires or is deleted. With `withoutUndo` none is taken.
+//
+// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+//
+// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+// unacknowledged message is nearly 7 days old.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+func (c *Client) SeekUndoablyWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSeekUndoablyRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SeekUndoably Seek so that it can be undone, or say what a seek would change
+//
+// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+// it expires or is deleted. With `withoutUndo` none is taken.
+//
+// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+//
+// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+// unacknowledged message is nearly 7 days old.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+func (c *Client) SeekUndoably(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekUndoablyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSeekUndoablyRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
 //
 // Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
@@ -1073,6 +1290,153 @@ func (c *Client) TestSchemaIamPermissionsWithBody(ctx context.Context, project P
 // Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
 func (c *Client) TestSchemaIamPermissions(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTestSchemaIamPermissionsRequest(c.Server, project, schema, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSnapshots List the snapshots of a project
+//
+// Snapshots come sorted by name, a page at a time. A project without snapshots answers an empty page.
+//
+// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+//
+// Corresponds with GET /v1/projects/{project}/snapshots (the `ListSnapshots` operationId).
+func (c *Client) ListSnapshots(ctx context.Context, project ProjectID, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSnapshotsRequest(c.Server, project, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteSnapshot Delete a snapshot
+//
+// What only it held goes at once.
+//
+// Errors: NOT_FOUND when there is no such snapshot.
+//
+// Corresponds with DELETE /v1/projects/{project}/snapshots/{snapshot} (the `DeleteSnapshot` operationId).
+func (c *Client) DeleteSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSnapshotRequest(c.Server, project, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSnapshot Read a snapshot
+//
+// Errors: NOT_FOUND when there is no such snapshot.
+//
+// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot} (the `GetSnapshot` operationId).
+func (c *Client) GetSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSnapshotRequest(c.Server, project, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSnapshotWithBody Change a snapshot
+//
+// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+// long as at first.
+//
+// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+func (c *Client) UpdateSnapshotWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSnapshotRequestWithBody(c.Server, project, snapshot, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSnapshot Change a snapshot
+//
+// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+// long as at first.
+//
+// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+func (c *Client) UpdateSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, body UpdateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSnapshotRequest(c.Server, project, snapshot, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSnapshotWithBody Take a snapshot of a subscription
+//
+// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+//
+// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+func (c *Client) CreateSnapshotWithBody(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSnapshotRequestWithBody(c.Server, project, snapshot, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSnapshot Take a snapshot of a subscription
+//
+// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+//
+// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+func (c *Client) CreateSnapshot(ctx context.Context, project ProjectID, snapshot SnapshotID, body CreateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSnapshotRequest(c.Server, project, snapshot, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1598,6 +1962,68 @@ func (c *Client) Pull(ctx context.Context, project ProjectID, subscription Subsc
 	return c.Client.Do(req)
 }
 
+// SeekWithBody Deliver anew from a time or a snapshot on
+//
+// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+// acknowledges everything there is.
+//
+// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+// published since.
+//
+// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+//
+// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+// or a detached subscription.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+func (c *Client) SeekWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSeekRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Seek Deliver anew from a time or a snapshot on
+//
+// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+// acknowledges everything there is.
+//
+// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+// published since.
+//
+// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+//
+// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+// or a detached subscription.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+func (c *Client) Seek(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSeekRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // SetSubscriptionIamPolicyWithBody Replace the access policy of a subscription
 //
 // Access is not controlled: only the empty policy that there is can be set.
@@ -1818,6 +2244,26 @@ func (c *Client) CreateTopicWithBody(ctx context.Context, project ProjectID, top
 // Corresponds with PUT /v1/projects/{project}/topics/{topic} (the `CreateTopic` operationId).
 func (c *Client) CreateTopic(ctx context.Context, project ProjectID, topic TopicID, body CreateTopicJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateTopicRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTopicSnapshots List the snapshots of a topic
+//
+// Answers full names, sorted, a page at a time: of all snapshots taken of subscriptions to this topic.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Corresponds with GET /v1/projects/{project}/topics/{topic}/snapshots (the `ListTopicSnapshots` operationId).
+func (c *Client) ListTopicSnapshots(ctx context.Context, project ProjectID, topic TopicID, params *ListTopicSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTopicSnapshotsRequest(c.Server, project, topic, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2188,6 +2634,60 @@ func NewCloseBreakerRequestWithBody(server string, project ProjectID, subscripti
 	return req, nil
 }
 
+// NewSeekUndoablyRequest calls the generic SeekUndoably builder with application/json body
+func NewSeekUndoablyRequest(server string, project ProjectID, subscription SubscriptionID, body SeekUndoablyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSeekUndoablyRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewSeekUndoablyRequestWithBody constructs an http.Request for the SeekUndoably method, with any body, and a specified content type
+func NewSeekUndoablyRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:seek", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewUnblockKeyRequest calls the generic UnblockKey builder with application/json body
 func NewUnblockKeyRequest(server string, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -2409,6 +2909,284 @@ func NewTestSchemaIamPermissionsRequestWithBody(server string, project ProjectID
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListSnapshotsRequest constructs an http.Request for the ListSnapshots method
+func NewListSnapshotsRequest(server string, project ProjectID, params *ListSnapshotsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageToken", params.PageToken, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteSnapshotRequest constructs an http.Request for the DeleteSnapshot method
+func NewDeleteSnapshotRequest(server string, project ProjectID, snapshot SnapshotID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetSnapshotRequest constructs an http.Request for the GetSnapshot method
+func NewGetSnapshotRequest(server string, project ProjectID, snapshot SnapshotID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateSnapshotRequest calls the generic UpdateSnapshot builder with application/json body
+func NewUpdateSnapshotRequest(server string, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, body UpdateSnapshotJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSnapshotRequestWithBody(server, project, snapshot, params, "application/json", bodyReader)
+}
+
+// NewUpdateSnapshotRequestWithBody constructs an http.Request for the UpdateSnapshot method, with any body, and a specified content type
+func NewUpdateSnapshotRequestWithBody(server string, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updateMask", params.UpdateMask, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "google-fieldmask"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateSnapshotRequest calls the generic CreateSnapshot builder with application/json body
+func NewCreateSnapshotRequest(server string, project ProjectID, snapshot SnapshotID, body CreateSnapshotJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSnapshotRequestWithBody(server, project, snapshot, "application/json", bodyReader)
+}
+
+// NewCreateSnapshotRequestWithBody constructs an http.Request for the CreateSnapshot method, with any body, and a specified content type
+func NewCreateSnapshotRequestWithBody(server string, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/snapshots/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -3156,6 +3934,60 @@ func NewPullRequestWithBody(server string, project ProjectID, subscription Subsc
 	return req, nil
 }
 
+// NewSeekRequest calls the generic Seek builder with application/json body
+func NewSeekRequest(server string, project ProjectID, subscription SubscriptionID, body SeekJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSeekRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewSeekRequestWithBody constructs an http.Request for the Seek method, with any body, and a specified content type
+func NewSeekRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/subscriptions/%s:seek", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewSetSubscriptionIamPolicyRequest calls the generic SetSubscriptionIamPolicy builder with application/json body
 func NewSetSubscriptionIamPolicyRequest(server string, project ProjectID, subscription SubscriptionID, body SetSubscriptionIamPolicyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -3538,6 +4370,78 @@ func NewCreateTopicRequestWithBody(server string, project ProjectID, topic Topic
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListTopicSnapshotsRequest constructs an http.Request for the ListTopicSnapshots method
+func NewListTopicSnapshotsRequest(server string, project ProjectID, topic TopicID, params *ListTopicSnapshotsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/projects/%s/topics/%s/snapshots", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageToken", params.PageToken, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -3954,6 +4858,40 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 	CloseBreakerWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error)
 
+	// SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
+	//
+	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+	// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+	// it expires or is deleted. With `withoutUndo` none is taken.
+	//
+	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	//
+	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+	// unacknowledged message is nearly 7 days old.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+	SeekUndoablyWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SeekUndoablyResult, error)
+
+	// SeekUndoablyWithResponse Seek so that it can be undone, or say what a seek would change
+	//
+	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+	// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+	// it expires or is deleted. With `withoutUndo` none is taken.
+	//
+	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	//
+	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+	// unacknowledged message is nearly 7 days old.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+	SeekUndoablyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekUndoablyJSONRequestBody, reqEditors ...RequestEditorFn) (*SeekUndoablyResult, error)
+
 	// UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
@@ -4043,6 +4981,89 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/projects/{project}/schemas/{schema}:testIamPermissions (the `TestSchemaIamPermissions` operationId).
 	TestSchemaIamPermissionsWithResponse(ctx context.Context, project ProjectID, schema SchemaID, body TestSchemaIamPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*TestSchemaIamPermissionsResult, error)
+
+	// ListSnapshotsWithResponse List the snapshots of a project
+	//
+	// Snapshots come sorted by name, a page at a time. A project without snapshots answers an empty page.
+	//
+	// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/snapshots (the `ListSnapshots` operationId).
+	ListSnapshotsWithResponse(ctx context.Context, project ProjectID, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*ListSnapshotsResult, error)
+
+	// DeleteSnapshotWithResponse Delete a snapshot
+	//
+	// What only it held goes at once.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/projects/{project}/snapshots/{snapshot} (the `DeleteSnapshot` operationId).
+	DeleteSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*DeleteSnapshotResult, error)
+
+	// GetSnapshotWithResponse Read a snapshot
+	//
+	// Errors: NOT_FOUND when there is no such snapshot.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot} (the `GetSnapshot` operationId).
+	GetSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*GetSnapshotResult, error)
+
+	// UpdateSnapshotWithBodyWithResponse Change a snapshot
+	//
+	// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+	// long as at first.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+	// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+	UpdateSnapshotWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSnapshotResult, error)
+
+	// UpdateSnapshotWithResponse Change a snapshot
+	//
+	// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+	// long as at first.
+	//
+	// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+	// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+	UpdateSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, body UpdateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSnapshotResult, error)
+
+	// CreateSnapshotWithBodyWithResponse Take a snapshot of a subscription
+	//
+	// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+	CreateSnapshotWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSnapshotResult, error)
+
+	// CreateSnapshotWithResponse Take a snapshot of a subscription
+	//
+	// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+	CreateSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, body CreateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSnapshotResult, error)
 
 	// GetSnapshotIamPolicyWithResponse Read the access policy of a snapshot
 	//
@@ -4339,6 +5360,48 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:pull (the `Pull` operationId).
 	PullWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PullJSONRequestBody, reqEditors ...RequestEditorFn) (*PullResult, error)
 
+	// SeekWithBodyWithResponse Deliver anew from a time or a snapshot on
+	//
+	// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+	// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+	// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+	// acknowledges everything there is.
+	//
+	// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+	// published since.
+	//
+	// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+	// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+	// or a detached subscription.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+	SeekWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SeekResult, error)
+
+	// SeekWithResponse Deliver anew from a time or a snapshot on
+	//
+	// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+	// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+	// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+	// acknowledges everything there is.
+	//
+	// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+	// published since.
+	//
+	// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+	//
+	// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+	// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+	// or a detached subscription.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+	SeekWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekJSONRequestBody, reqEditors ...RequestEditorFn) (*SeekResult, error)
+
 	// SetSubscriptionIamPolicyWithBodyWithResponse Replace the access policy of a subscription
 	//
 	// Access is not controlled: only the empty policy that there is can be set.
@@ -4464,6 +5527,18 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/projects/{project}/topics/{topic} (the `CreateTopic` operationId).
 	CreateTopicWithResponse(ctx context.Context, project ProjectID, topic TopicID, body CreateTopicJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTopicResult, error)
+
+	// ListTopicSnapshotsWithResponse List the snapshots of a topic
+	//
+	// Answers full names, sorted, a page at a time: of all snapshots taken of subscriptions to this topic.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/projects/{project}/topics/{topic}/snapshots (the `ListTopicSnapshots` operationId).
+	ListTopicSnapshotsWithResponse(ctx context.Context, project ProjectID, topic TopicID, params *ListTopicSnapshotsParams, reqEditors ...RequestEditorFn) (*ListTopicSnapshotsResult, error)
 
 	// ListTopicSubscriptionsWithResponse List the subscriptions attached to a topic
 	//
@@ -4700,6 +5775,35 @@ func (r CloseBreakerResult) StatusCode() int {
 	return 0
 }
 
+type SeekUndoablyResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SeekUndoablyResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r SeekUndoablyResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SeekUndoablyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type UnblockKeyResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -4837,6 +5941,151 @@ func (r TestSchemaIamPermissionsResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r TestSchemaIamPermissionsResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ListSnapshotsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListSnapshotsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSnapshotsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSnapshotsResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type DeleteSnapshotResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Empty
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteSnapshotResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteSnapshotResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetSnapshotResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Snapshot
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSnapshotResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSnapshotResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type UpdateSnapshotResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Snapshot
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateSnapshotResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateSnapshotResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type CreateSnapshotResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Snapshot
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *AlreadyExists
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSnapshotResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSnapshotResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -5255,6 +6504,35 @@ func (r PullResult) StatusCode() int {
 	return 0
 }
 
+type SeekResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SeekResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r SeekResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SeekResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type SetSubscriptionIamPolicyResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -5454,6 +6732,35 @@ func (r CreateTopicResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r CreateTopicResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ListTopicSnapshotsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListTopicSnapshotsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTopicSnapshotsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTopicSnapshotsResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -5742,6 +7049,52 @@ func (c *ClientWithResponses) CloseBreakerWithResponse(ctx context.Context, proj
 	return ParseCloseBreakerResult(rsp)
 }
 
+// SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
+//
+// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+// it expires or is deleted. With `withoutUndo` none is taken.
+//
+// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+//
+// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+// unacknowledged message is nearly 7 days old.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+func (c *ClientWithResponses) SeekUndoablyWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SeekUndoablyResult, error) {
+	rsp, err := c.SeekUndoablyWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSeekUndoablyResult(rsp)
+}
+
+// SeekUndoablyWithResponse Seek so that it can be undone, or say what a seek would change
+//
+// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
+// seek, but for what was acknowledged in between. It is like any other snapshot: what it holds stays in the log until
+// it expires or is deleted. With `withoutUndo` none is taken.
+//
+// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
+// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+//
+// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
+// unacknowledged message is nearly 7 days old.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek (the `SeekUndoably` operationId).
+func (c *ClientWithResponses) SeekUndoablyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekUndoablyJSONRequestBody, reqEditors ...RequestEditorFn) (*SeekUndoablyResult, error) {
+	rsp, err := c.SeekUndoably(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSeekUndoablyResult(rsp)
+}
+
 // UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
 //
 // Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
@@ -5878,6 +7231,131 @@ func (c *ClientWithResponses) TestSchemaIamPermissionsWithResponse(ctx context.C
 		return nil, err
 	}
 	return ParseTestSchemaIamPermissionsResult(rsp)
+}
+
+// ListSnapshotsWithResponse List the snapshots of a project
+//
+// Snapshots come sorted by name, a page at a time. A project without snapshots answers an empty page.
+//
+// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/snapshots (the `ListSnapshots` operationId).
+func (c *ClientWithResponses) ListSnapshotsWithResponse(ctx context.Context, project ProjectID, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*ListSnapshotsResult, error) {
+	rsp, err := c.ListSnapshots(ctx, project, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSnapshotsResult(rsp)
+}
+
+// DeleteSnapshotWithResponse Delete a snapshot
+//
+// What only it held goes at once.
+//
+// Errors: NOT_FOUND when there is no such snapshot.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/projects/{project}/snapshots/{snapshot} (the `DeleteSnapshot` operationId).
+func (c *ClientWithResponses) DeleteSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*DeleteSnapshotResult, error) {
+	rsp, err := c.DeleteSnapshot(ctx, project, snapshot, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteSnapshotResult(rsp)
+}
+
+// GetSnapshotWithResponse Read a snapshot
+//
+// Errors: NOT_FOUND when there is no such snapshot.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/snapshots/{snapshot} (the `GetSnapshot` operationId).
+func (c *ClientWithResponses) GetSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, reqEditors ...RequestEditorFn) (*GetSnapshotResult, error) {
+	rsp, err := c.GetSnapshot(ctx, project, snapshot, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSnapshotResult(rsp)
+}
+
+// UpdateSnapshotWithBodyWithResponse Change a snapshot
+//
+// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+// long as at first.
+//
+// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+func (c *ClientWithResponses) UpdateSnapshotWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSnapshotResult, error) {
+	rsp, err := c.UpdateSnapshotWithBody(ctx, project, snapshot, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSnapshotResult(rsp)
+}
+
+// UpdateSnapshotWithResponse Change a snapshot
+//
+// Sets exactly the fields that the mask names, `labels` and `expireTime`. A snapshot can be kept shorter, and again as
+// long as at first.
+//
+// Errors: NOT_FOUND when there is no such snapshot; INVALID_ARGUMENT when the mask is empty, names an unknown field
+// or one that cannot be changed (`name`, `topic`), or a value is out of range.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/projects/{project}/snapshots/{snapshot} (the `UpdateSnapshot` operationId).
+func (c *ClientWithResponses) UpdateSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, params *UpdateSnapshotParams, body UpdateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSnapshotResult, error) {
+	rsp, err := c.UpdateSnapshot(ctx, project, snapshot, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSnapshotResult(rsp)
+}
+
+// CreateSnapshotWithBodyWithResponse Take a snapshot of a subscription
+//
+// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+//
+// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+func (c *ClientWithResponses) CreateSnapshotWithBodyWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSnapshotResult, error) {
+	rsp, err := c.CreateSnapshotWithBody(ctx, project, snapshot, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSnapshotResult(rsp)
+}
+
+// CreateSnapshotWithResponse Take a snapshot of a subscription
+//
+// Keeps what is unacknowledged now, and everything published from now on, for seeks. It expires 7 days after the
+// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
+//
+// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/projects/{project}/snapshots/{snapshot} (the `CreateSnapshot` operationId).
+func (c *ClientWithResponses) CreateSnapshotWithResponse(ctx context.Context, project ProjectID, snapshot SnapshotID, body CreateSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSnapshotResult, error) {
+	rsp, err := c.CreateSnapshot(ctx, project, snapshot, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSnapshotResult(rsp)
 }
 
 // GetSnapshotIamPolicyWithResponse Read the access policy of a snapshot
@@ -6313,6 +7791,60 @@ func (c *ClientWithResponses) PullWithResponse(ctx context.Context, project Proj
 	return ParsePullResult(rsp)
 }
 
+// SeekWithBodyWithResponse Deliver anew from a time or a snapshot on
+//
+// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+// acknowledges everything there is.
+//
+// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+// published since.
+//
+// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+//
+// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+// or a detached subscription.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+func (c *ClientWithResponses) SeekWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SeekResult, error) {
+	rsp, err := c.SeekWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSeekResult(rsp)
+}
+
+// SeekWithResponse Deliver anew from a time or a snapshot on
+//
+// Seeking to a time acknowledges what was published before it and takes the acknowledgement back of the rest, as
+// far as it is retained: by the topic's `messageRetentionDuration`, also from before the subscription was created,
+// or by the subscription's `retainAckedMessages`. What is not acknowledged yet needs neither. A time in the future
+// acknowledges everything there is.
+//
+// Seeking to a snapshot of the same topic brings back what was unacknowledged when it was taken and everything
+// published since.
+//
+// Attempts start anew, and ack ids from before have no effect any more. Ordering keys keep their order.
+//
+// Errors: NOT_FOUND when there is no such subscription or snapshot; INVALID_ARGUMENT unless exactly one of time and
+// snapshot is given; FAILED_PRECONDITION for a snapshot of another topic, or of a subscription with another filter,
+// or a detached subscription.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/projects/{project}/subscriptions/{subscription}:seek (the `Seek` operationId).
+func (c *ClientWithResponses) SeekWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body SeekJSONRequestBody, reqEditors ...RequestEditorFn) (*SeekResult, error) {
+	rsp, err := c.Seek(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSeekResult(rsp)
+}
+
 // SetSubscriptionIamPolicyWithBodyWithResponse Replace the access policy of a subscription
 //
 // Access is not controlled: only the empty policy that there is can be set.
@@ -6503,6 +8035,24 @@ func (c *ClientWithResponses) CreateTopicWithResponse(ctx context.Context, proje
 		return nil, err
 	}
 	return ParseCreateTopicResult(rsp)
+}
+
+// ListTopicSnapshotsWithResponse List the snapshots of a topic
+//
+// Answers full names, sorted, a page at a time: of all snapshots taken of subscriptions to this topic.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/projects/{project}/topics/{topic}/snapshots (the `ListTopicSnapshots` operationId).
+func (c *ClientWithResponses) ListTopicSnapshotsWithResponse(ctx context.Context, project ProjectID, topic TopicID, params *ListTopicSnapshotsParams, reqEditors ...RequestEditorFn) (*ListTopicSnapshotsResult, error) {
+	rsp, err := c.ListTopicSnapshots(ctx, project, topic, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTopicSnapshotsResult(rsp)
 }
 
 // ListTopicSubscriptionsWithResponse List the subscriptions attached to a topic
@@ -6862,6 +8412,53 @@ func ParseCloseBreakerResult(rsp *http.Response) (*CloseBreakerResult, error) {
 	return response, nil
 }
 
+// ParseSeekUndoablyResult parses an HTTP response from a SeekUndoablyWithResponse call
+func ParseSeekUndoablyResult(rsp *http.Response) (*SeekUndoablyResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SeekUndoablyResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SeekUndoablyResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseUnblockKeyResult parses an HTTP response from a UnblockKeyWithResponse call
 func ParseUnblockKeyResult(rsp *http.Response) (*UnblockKeyResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -7077,6 +8674,241 @@ func ParseTestSchemaIamPermissionsResult(rsp *http.Response) (*TestSchemaIamPerm
 			return nil, err
 		}
 		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSnapshotsResult parses an HTTP response from a ListSnapshotsWithResponse call
+func ParseListSnapshotsResult(rsp *http.Response) (*ListSnapshotsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSnapshotsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListSnapshotsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteSnapshotResult parses an HTTP response from a DeleteSnapshotWithResponse call
+func ParseDeleteSnapshotResult(rsp *http.Response) (*DeleteSnapshotResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteSnapshotResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Empty
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSnapshotResult parses an HTTP response from a GetSnapshotWithResponse call
+func ParseGetSnapshotResult(rsp *http.Response) (*GetSnapshotResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSnapshotResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Snapshot
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateSnapshotResult parses an HTTP response from a UpdateSnapshotWithResponse call
+func ParseUpdateSnapshotResult(rsp *http.Response) (*UpdateSnapshotResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateSnapshotResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Snapshot
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateSnapshotResult parses an HTTP response from a CreateSnapshotWithResponse call
+func ParseCreateSnapshotResult(rsp *http.Response) (*CreateSnapshotResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSnapshotResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Snapshot
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest AlreadyExists
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Failure
@@ -7769,6 +9601,53 @@ func ParsePullResult(rsp *http.Response) (*PullResult, error) {
 	return response, nil
 }
 
+// ParseSeekResult parses an HTTP response from a SeekWithResponse call
+func ParseSeekResult(rsp *http.Response) (*SeekResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SeekResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SeekResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseSetSubscriptionIamPolicyResult parses an HTTP response from a SetSubscriptionIamPolicyWithResponse call
 func ParseSetSubscriptionIamPolicyResult(rsp *http.Response) (*SetSubscriptionIamPolicyResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -8092,6 +9971,53 @@ func ParseCreateTopicResult(rsp *http.Response) (*CreateTopicResult, error) {
 			return nil, err
 		}
 		response.JSON501 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTopicSnapshotsResult parses an HTTP response from a ListTopicSnapshotsWithResponse call
+func ParseListTopicSnapshotsResult(rsp *http.Response) (*ListTopicSnapshotsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTopicSnapshotsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListTopicSnapshotsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Failure

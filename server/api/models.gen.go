@@ -115,6 +115,18 @@ type CloseBreakerResponse struct {
 // CloudStorageConfig Writes messages to files in Google Cloud Storage. Any object.
 type CloudStorageConfig = wire.Object
 
+// CreateSnapshotRequest What to take a snapshot of.
+type CreateSnapshotRequest struct {
+	// Labels Key-value pairs for the operator's own use; as of a topic.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Subscription `projects/PROJECT/subscriptions/SUBSCRIPTION`. Required.
+	Subscription string `json:"subscription,omitempty"`
+
+	// Tags Key-value pairs of Google's resource manager. Accepted and dropped.
+	Tags map[string]string `json:"tags,omitempty"`
+}
+
 // DeadLetterPolicy Moves a message to another topic after too many failed deliveries. Deliveries carry `deliveryAttempt` when a
 // policy is set.
 type DeadLetterPolicy struct {
@@ -218,6 +230,15 @@ type ListBlockedKeysResponse struct {
 	NextPageToken string `json:"nextPageToken,omitempty"`
 }
 
+// ListSnapshotsResponse One page of snapshots.
+type ListSnapshotsResponse struct {
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+
+	// Snapshots Sorted by name.
+	Snapshots []Snapshot `json:"snapshots,omitempty"`
+}
+
 // ListSubscriptionsResponse One page of subscriptions.
 type ListSubscriptionsResponse struct {
 	// NextPageToken Asks for the next page; absent on the last.
@@ -225,6 +246,15 @@ type ListSubscriptionsResponse struct {
 
 	// Subscriptions Sorted by name.
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
+}
+
+// ListTopicSnapshotsResponse One page of snapshot names.
+type ListTopicSnapshotsResponse struct {
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+
+	// Snapshots Full names, sorted.
+	Snapshots []string `json:"snapshots,omitempty"`
 }
 
 // ListTopicSubscriptionsResponse One page of subscription names.
@@ -464,10 +494,64 @@ type SchemaSettings struct {
 // SchemaSettingsEncoding How messages are encoded.
 type SchemaSettingsEncoding string
 
+// SeekRequest Where to; exactly one of the two.
+type SeekRequest struct {
+	// Snapshot `projects/PROJECT/snapshots/SNAPSHOT`.
+	Snapshot string `json:"snapshot,omitempty"`
+
+	// Time What was published from then on is delivered.
+	Time *wire.Timestamp `json:"time,omitempty"`
+}
+
+// SeekResponse Nothing.
+type SeekResponse = map[string]interface{}
+
+// SeekUndoablyRequest Where to, and how.
+type SeekUndoablyRequest struct {
+	// Snapshot As of a seek.
+	Snapshot string `json:"snapshot,omitempty"`
+
+	// Time As of a seek.
+	Time *wire.Timestamp `json:"time,omitempty"`
+
+	// ValidateOnly Changes nothing and counts what would change.
+	ValidateOnly bool `json:"validateOnly,omitempty"`
+
+	// WithoutUndo Takes no snapshot before the seek.
+	WithoutUndo bool `json:"withoutUndo,omitempty"`
+}
+
+// SeekUndoablyResponse What would change, or how to undo what was done.
+type SeekUndoablyResponse struct {
+	// AckedMessages With `validateOnly`, how many unacknowledged messages would not come any more.
+	AckedMessages wire.Int64 `json:"ackedMessages,omitempty"`
+
+	// UnackedMessages With `validateOnly`, how many acknowledged messages would come again.
+	UnackedMessages wire.Int64 `json:"unackedMessages,omitempty"`
+
+	// UndoSnapshot The snapshot that was taken before the seek. Seek to it to undo the seek.
+	UndoSnapshot string `json:"undoSnapshot,omitempty"`
+}
+
 // SetIamPolicyRequest A policy to replace the one that there is.
 type SetIamPolicyRequest struct {
 	// Policy Who may do what with a resource. Access is not controlled, so it is empty.
 	Policy *Policy `json:"policy,omitempty"`
+}
+
+// Snapshot What a subscription had unacknowledged at a moment, and everything published since.
+type Snapshot struct {
+	// ExpireTime When it goes by itself, 7 days after it was taken at the latest.
+	ExpireTime *wire.Timestamp `json:"expireTime,omitempty"`
+
+	// Labels Key-value pairs for the operator's own use; as of a topic.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Name `projects/PROJECT/snapshots/SNAPSHOT`.
+	Name string `json:"name,omitempty"`
+
+	// Topic Set by the server, ignored in requests. The topic whose messages it holds; `_deleted-topic_` once that is deleted.
+	Topic string `json:"topic,omitempty"`
 }
 
 // Subscription A consumer of a topic with a backlog of its own. Messages are pulled, or pushed when `pushConfig` has an
@@ -666,6 +750,15 @@ type UnblockKeyRequest struct {
 // topic.
 type UnblockKeyRequestAction string
 
+// UpdateSnapshotRequest New values, and which of them to take.
+type UpdateSnapshotRequest struct {
+	// Snapshot What a subscription had unacknowledged at a moment, and everything published since.
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+
+	// UpdateMask Paths of the fields to set, joined by commas.
+	UpdateMask wire.FieldMask `json:"updateMask,omitempty"`
+}
+
 // UpdateSubscriptionRequest New values, and which of them to take.
 type UpdateSubscriptionRequest struct {
 	// Subscription A consumer of a topic with a backlog of its own. Messages are pulled, or pushed when `pushConfig` has an
@@ -741,6 +834,21 @@ type ResourceExhausted = Error
 // Unavailable The one shape of every error.
 type Unavailable = Error
 
+// ListSnapshotsParams defines parameters for ListSnapshots.
+type ListSnapshotsParams struct {
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
+	PageSize PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken PageToken `form:"pageToken,omitempty" json:"pageToken,omitempty"`
+}
+
+// UpdateSnapshotParams defines parameters for UpdateSnapshot.
+type UpdateSnapshotParams struct {
+	// UpdateMask The mask as a query parameter. The one in the body, when not empty, is used instead.
+	UpdateMask UpdateMask `form:"updateMask,omitempty" json:"updateMask,omitempty"`
+}
+
 // ListSubscriptionsParams defines parameters for ListSubscriptions.
 type ListSubscriptionsParams struct {
 	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
@@ -771,6 +879,15 @@ type UpdateTopicParams struct {
 	UpdateMask UpdateMask `form:"updateMask,omitempty" json:"updateMask,omitempty"`
 }
 
+// ListTopicSnapshotsParams defines parameters for ListTopicSnapshots.
+type ListTopicSnapshotsParams struct {
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
+	PageSize PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken PageToken `form:"pageToken,omitempty" json:"pageToken,omitempty"`
+}
+
 // ListTopicSubscriptionsParams defines parameters for ListTopicSubscriptions.
 type ListTopicSubscriptionsParams struct {
 	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
@@ -786,6 +903,9 @@ type ListBlockedKeysJSONRequestBody = ListBlockedKeysRequest
 // CloseBreakerJSONRequestBody defines body for CloseBreaker for application/json ContentType.
 type CloseBreakerJSONRequestBody = Empty
 
+// SeekUndoablyJSONRequestBody defines body for SeekUndoably for application/json ContentType.
+type SeekUndoablyJSONRequestBody = SeekUndoablyRequest
+
 // UnblockKeyJSONRequestBody defines body for UnblockKey for application/json ContentType.
 type UnblockKeyJSONRequestBody = UnblockKeyRequest
 
@@ -794,6 +914,12 @@ type SetSchemaIamPolicyJSONRequestBody = SetIamPolicyRequest
 
 // TestSchemaIamPermissionsJSONRequestBody defines body for TestSchemaIamPermissions for application/json ContentType.
 type TestSchemaIamPermissionsJSONRequestBody = TestIamPermissionsRequest
+
+// UpdateSnapshotJSONRequestBody defines body for UpdateSnapshot for application/json ContentType.
+type UpdateSnapshotJSONRequestBody = UpdateSnapshotRequest
+
+// CreateSnapshotJSONRequestBody defines body for CreateSnapshot for application/json ContentType.
+type CreateSnapshotJSONRequestBody = CreateSnapshotRequest
 
 // SetSnapshotIamPolicyJSONRequestBody defines body for SetSnapshotIamPolicy for application/json ContentType.
 type SetSnapshotIamPolicyJSONRequestBody = SetIamPolicyRequest
@@ -821,6 +947,9 @@ type ModifyPushConfigJSONRequestBody = ModifyPushConfigRequest
 
 // PullJSONRequestBody defines body for Pull for application/json ContentType.
 type PullJSONRequestBody = PullRequest
+
+// SeekJSONRequestBody defines body for Seek for application/json ContentType.
+type SeekJSONRequestBody = SeekRequest
 
 // SetSubscriptionIamPolicyJSONRequestBody defines body for SetSubscriptionIamPolicy for application/json ContentType.
 type SetSubscriptionIamPolicyJSONRequestBody = SetIamPolicyRequest

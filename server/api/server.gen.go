@@ -36,6 +36,9 @@ type ServerInterface interface {
 	// CloseBreaker Close the circuit breaker of a push endpoint
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 	CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// SeekUndoably Seek so that it can be undone, or say what a seek would change
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
+	SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -51,6 +54,21 @@ type ServerInterface interface {
 	// TestSchemaIamPermissions Ask which permissions a caller has on a schema
 	// (POST /v1/projects/{project}/schemas/{schema}:testIamPermissions)
 	TestSchemaIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID)
+	// ListSnapshots List the snapshots of a project
+	// (GET /v1/projects/{project}/snapshots)
+	ListSnapshots(w http.ResponseWriter, r *http.Request, project ProjectID, params ListSnapshotsParams)
+	// DeleteSnapshot Delete a snapshot
+	// (DELETE /v1/projects/{project}/snapshots/{snapshot})
+	DeleteSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
+	// GetSnapshot Read a snapshot
+	// (GET /v1/projects/{project}/snapshots/{snapshot})
+	GetSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
+	// UpdateSnapshot Change a snapshot
+	// (PATCH /v1/projects/{project}/snapshots/{snapshot})
+	UpdateSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID, params UpdateSnapshotParams)
+	// CreateSnapshot Take a snapshot of a subscription
+	// (PUT /v1/projects/{project}/snapshots/{snapshot})
+	CreateSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
 	// GetSnapshotIamPolicy Read the access policy of a snapshot
 	// (GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy)
 	GetSnapshotIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID)
@@ -93,6 +111,9 @@ type ServerInterface interface {
 	// Pull Pull messages
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:pull)
 	Pull(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// Seek Deliver anew from a time or a snapshot on
+	// (POST /v1/projects/{project}/subscriptions/{subscription}:seek)
+	Seek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// SetSubscriptionIamPolicy Replace the access policy of a subscription
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy)
 	SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -114,6 +135,9 @@ type ServerInterface interface {
 	// CreateTopic Create a topic
 	// (PUT /v1/projects/{project}/topics/{topic})
 	CreateTopic(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
+	// ListTopicSnapshots List the snapshots of a topic
+	// (GET /v1/projects/{project}/topics/{topic}/snapshots)
+	ListTopicSnapshots(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID, params ListTopicSnapshotsParams)
 	// ListTopicSubscriptions List the subscriptions attached to a topic
 	// (GET /v1/projects/{project}/topics/{topic}/subscriptions)
 	ListTopicSubscriptions(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID, params ListTopicSubscriptionsParams)
@@ -171,6 +195,12 @@ func (_ Unimplemented) CloseBreaker(w http.ResponseWriter, r *http.Request, proj
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// SeekUndoably Seek so that it can be undone, or say what a seek would change
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
+func (_ Unimplemented) SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // UnblockKey Drop or dead-letter the message that blocks an ordering key
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 func (_ Unimplemented) UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
@@ -198,6 +228,36 @@ func (_ Unimplemented) SetSchemaIamPolicy(w http.ResponseWriter, r *http.Request
 // TestSchemaIamPermissions Ask which permissions a caller has on a schema
 // (POST /v1/projects/{project}/schemas/{schema}:testIamPermissions)
 func (_ Unimplemented) TestSchemaIamPermissions(w http.ResponseWriter, r *http.Request, project ProjectID, schema SchemaID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListSnapshots List the snapshots of a project
+// (GET /v1/projects/{project}/snapshots)
+func (_ Unimplemented) ListSnapshots(w http.ResponseWriter, r *http.Request, project ProjectID, params ListSnapshotsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteSnapshot Delete a snapshot
+// (DELETE /v1/projects/{project}/snapshots/{snapshot})
+func (_ Unimplemented) DeleteSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetSnapshot Read a snapshot
+// (GET /v1/projects/{project}/snapshots/{snapshot})
+func (_ Unimplemented) GetSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// UpdateSnapshot Change a snapshot
+// (PATCH /v1/projects/{project}/snapshots/{snapshot})
+func (_ Unimplemented) UpdateSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID, params UpdateSnapshotParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateSnapshot Take a snapshot of a subscription
+// (PUT /v1/projects/{project}/snapshots/{snapshot})
+func (_ Unimplemented) CreateSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -285,6 +345,12 @@ func (_ Unimplemented) Pull(w http.ResponseWriter, r *http.Request, project Proj
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// Seek Deliver anew from a time or a snapshot on
+// (POST /v1/projects/{project}/subscriptions/{subscription}:seek)
+func (_ Unimplemented) Seek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // SetSubscriptionIamPolicy Replace the access policy of a subscription
 // (POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy)
 func (_ Unimplemented) SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
@@ -324,6 +390,12 @@ func (_ Unimplemented) UpdateTopic(w http.ResponseWriter, r *http.Request, proje
 // CreateTopic Create a topic
 // (PUT /v1/projects/{project}/topics/{topic})
 func (_ Unimplemented) CreateTopic(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListTopicSnapshots List the snapshots of a topic
+// (GET /v1/projects/{project}/topics/{topic}/snapshots)
+func (_ Unimplemented) ListTopicSnapshots(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID, params ListTopicSnapshotsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -492,6 +564,41 @@ func (siw *ServerInterfaceWrapper) CloseBreaker(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// SeekUndoably operation middleware
+func (siw *ServerInterfaceWrapper) SeekUndoably(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SeekUndoably(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // UnblockKey operation middleware
 func (siw *ServerInterfaceWrapper) UnblockKey(w http.ResponseWriter, r *http.Request) {
 
@@ -637,6 +744,217 @@ func (siw *ServerInterfaceWrapper) TestSchemaIamPermissions(w http.ResponseWrite
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.TestSchemaIamPermissions(w, r, project, schema)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListSnapshots operation middleware
+func (siw *ServerInterfaceWrapper) ListSnapshots(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSnapshotsParams
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageToken" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageToken", r.URL.Query(), &params.PageToken, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageToken"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageToken", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListSnapshots(w, r, project, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteSnapshot operation middleware
+func (siw *ServerInterfaceWrapper) DeleteSnapshot(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteSnapshot(w, r, project, snapshot)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSnapshot operation middleware
+func (siw *ServerInterfaceWrapper) GetSnapshot(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSnapshot(w, r, project, snapshot)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UpdateSnapshot operation middleware
+func (siw *ServerInterfaceWrapper) UpdateSnapshot(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateSnapshotParams
+
+	// ------------- Optional query parameter "updateMask" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "updateMask", r.URL.Query(), &params.UpdateMask, runtime.BindQueryParameterOptions{Type: "string", Format: "google-fieldmask"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "updateMask"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "updateMask", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpdateSnapshot(w, r, project, snapshot, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateSnapshot operation middleware
+func (siw *ServerInterfaceWrapper) CreateSnapshot(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "snapshot" -------------
+	var snapshot SnapshotID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "snapshot", chi.URLParam(r, "snapshot"), &snapshot, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "snapshot", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateSnapshot(w, r, project, snapshot)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1172,6 +1490,41 @@ func (siw *ServerInterfaceWrapper) Pull(w http.ResponseWriter, r *http.Request) 
 	handler.ServeHTTP(w, r)
 }
 
+// Seek operation middleware
+func (siw *ServerInterfaceWrapper) Seek(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Seek(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // SetSubscriptionIamPolicy operation middleware
 func (siw *ServerInterfaceWrapper) SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request) {
 
@@ -1444,6 +1797,70 @@ func (siw *ServerInterfaceWrapper) CreateTopic(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateTopic(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListTopicSnapshots operation middleware
+func (siw *ServerInterfaceWrapper) ListTopicSnapshots(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTopicSnapshotsParams
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageToken" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageToken", r.URL.Query(), &params.PageToken, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageToken"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageToken", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTopicSnapshots(w, r, project, topic, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1789,6 +2206,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker", wrapper.CloseBreaker)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:seek", wrapper.SeekUndoably)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey", wrapper.UnblockKey)
 	})
 	r.Group(func(r chi.Router) {
@@ -1802,6 +2222,21 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/projects/{project}/schemas/{schema}:testIamPermissions", wrapper.TestSchemaIamPermissions)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/snapshots", wrapper.ListSnapshots)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}", wrapper.DeleteSnapshot)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}", wrapper.GetSnapshot)
+	})
+	r.Group(func(r chi.Router) {
+		r.Patch(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}", wrapper.UpdateSnapshot)
+	})
+	r.Group(func(r chi.Router) {
+		r.Put(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}", wrapper.CreateSnapshot)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/projects/{project}/snapshots/{snapshot}:getIamPolicy", wrapper.GetSnapshotIamPolicy)
@@ -1846,6 +2281,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:pull", wrapper.Pull)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:seek", wrapper.Seek)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/projects/{project}/subscriptions/{subscription}:setIamPolicy", wrapper.SetSubscriptionIamPolicy)
 	})
 	r.Group(func(r chi.Router) {
@@ -1865,6 +2303,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Put(options.BaseURL+"/v1/projects/{project}/topics/{topic}", wrapper.CreateTopic)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/projects/{project}/topics/{topic}/snapshots", wrapper.ListTopicSnapshots)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/projects/{project}/topics/{topic}/subscriptions", wrapper.ListTopicSubscriptions)
@@ -2237,6 +2678,75 @@ func (response CloseBreakerdefaultJSONResponse) VisitCloseBreakerResponse(w http
 	return err
 }
 
+type SeekUndoablyRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *SeekUndoablyJSONRequestBody
+}
+
+type SeekUndoablyResponseObject interface {
+	VisitSeekUndoablyResponse(w http.ResponseWriter) error
+}
+
+type SeekUndoably200JSONResponse SeekUndoablyResponse
+
+func (response SeekUndoably200JSONResponse) VisitSeekUndoablyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SeekUndoably400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response SeekUndoably400JSONResponse) VisitSeekUndoablyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SeekUndoably404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response SeekUndoably404JSONResponse) VisitSeekUndoablyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SeekUndoablydefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response SeekUndoablydefaultJSONResponse) VisitSeekUndoablyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UnblockKeyRequestObject struct {
 	Project      ProjectID      `json:"project"`
 	Subscription SubscriptionID `json:"subscription"`
@@ -2553,6 +3063,349 @@ type TestSchemaIamPermissionsdefaultJSONResponse struct {
 }
 
 func (response TestSchemaIamPermissionsdefaultJSONResponse) VisitTestSchemaIamPermissionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSnapshotsRequestObject struct {
+	Project ProjectID `json:"project"`
+	Params  ListSnapshotsParams
+}
+
+type ListSnapshotsResponseObject interface {
+	VisitListSnapshotsResponse(w http.ResponseWriter) error
+}
+
+type ListSnapshots200JSONResponse ListSnapshotsResponse
+
+func (response ListSnapshots200JSONResponse) VisitListSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSnapshots400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response ListSnapshots400JSONResponse) VisitListSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSnapshotsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ListSnapshotsdefaultJSONResponse) VisitListSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSnapshotRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+}
+
+type DeleteSnapshotResponseObject interface {
+	VisitDeleteSnapshotResponse(w http.ResponseWriter) error
+}
+
+type DeleteSnapshot200JSONResponse Empty
+
+func (response DeleteSnapshot200JSONResponse) VisitDeleteSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSnapshot400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response DeleteSnapshot400JSONResponse) VisitDeleteSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSnapshot404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteSnapshot404JSONResponse) VisitDeleteSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSnapshotdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response DeleteSnapshotdefaultJSONResponse) VisitDeleteSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshotRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+}
+
+type GetSnapshotResponseObject interface {
+	VisitGetSnapshotResponse(w http.ResponseWriter) error
+}
+
+type GetSnapshot200JSONResponse Snapshot
+
+func (response GetSnapshot200JSONResponse) VisitGetSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshot400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response GetSnapshot400JSONResponse) VisitGetSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshot404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetSnapshot404JSONResponse) VisitGetSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSnapshotdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response GetSnapshotdefaultJSONResponse) VisitGetSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSnapshotRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+	Params   UpdateSnapshotParams
+	Body     *UpdateSnapshotJSONRequestBody
+}
+
+type UpdateSnapshotResponseObject interface {
+	VisitUpdateSnapshotResponse(w http.ResponseWriter) error
+}
+
+type UpdateSnapshot200JSONResponse Snapshot
+
+func (response UpdateSnapshot200JSONResponse) VisitUpdateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSnapshot400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response UpdateSnapshot400JSONResponse) VisitUpdateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSnapshot404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateSnapshot404JSONResponse) VisitUpdateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateSnapshotdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response UpdateSnapshotdefaultJSONResponse) VisitUpdateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSnapshotRequestObject struct {
+	Project  ProjectID  `json:"project"`
+	Snapshot SnapshotID `json:"snapshot"`
+	Body     *CreateSnapshotJSONRequestBody
+}
+
+type CreateSnapshotResponseObject interface {
+	VisitCreateSnapshotResponse(w http.ResponseWriter) error
+}
+
+type CreateSnapshot200JSONResponse Snapshot
+
+func (response CreateSnapshot200JSONResponse) VisitCreateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSnapshot400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response CreateSnapshot400JSONResponse) VisitCreateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSnapshot404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateSnapshot404JSONResponse) VisitCreateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSnapshot409JSONResponse struct{ AlreadyExistsJSONResponse }
+
+func (response CreateSnapshot409JSONResponse) VisitCreateSnapshotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSnapshotdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response CreateSnapshotdefaultJSONResponse) VisitCreateSnapshotResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3568,6 +4421,75 @@ func (response PulldefaultJSONResponse) VisitPullResponse(w http.ResponseWriter)
 	return err
 }
 
+type SeekRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *SeekJSONRequestBody
+}
+
+type SeekResponseObject interface {
+	VisitSeekResponse(w http.ResponseWriter) error
+}
+
+type Seek200JSONResponse SeekResponse
+
+func (response Seek200JSONResponse) VisitSeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Seek400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response Seek400JSONResponse) VisitSeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Seek404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response Seek404JSONResponse) VisitSeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SeekdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response SeekdefaultJSONResponse) VisitSeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type SetSubscriptionIamPolicyRequestObject struct {
 	Project      ProjectID      `json:"project"`
 	Subscription SubscriptionID `json:"subscription"`
@@ -4063,6 +4985,75 @@ func (response CreateTopicdefaultJSONResponse) VisitCreateTopicResponse(w http.R
 	return err
 }
 
+type ListTopicSnapshotsRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Params  ListTopicSnapshotsParams
+}
+
+type ListTopicSnapshotsResponseObject interface {
+	VisitListTopicSnapshotsResponse(w http.ResponseWriter) error
+}
+
+type ListTopicSnapshots200JSONResponse ListTopicSnapshotsResponse
+
+func (response ListTopicSnapshots200JSONResponse) VisitListTopicSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicSnapshots400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response ListTopicSnapshots400JSONResponse) VisitListTopicSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicSnapshots404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListTopicSnapshots404JSONResponse) VisitListTopicSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicSnapshotsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ListTopicSnapshotsdefaultJSONResponse) VisitListTopicSnapshotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTopicSubscriptionsRequestObject struct {
 	Project ProjectID `json:"project"`
 	Topic   TopicID   `json:"topic"`
@@ -4441,6 +5432,9 @@ type StrictServerInterface interface {
 	// CloseBreaker Close the circuit breaker of a push endpoint
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 	CloseBreaker(ctx context.Context, request CloseBreakerRequestObject) (CloseBreakerResponseObject, error)
+	// SeekUndoably Seek so that it can be undone, or say what a seek would change
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
+	SeekUndoably(ctx context.Context, request SeekUndoablyRequestObject) (SeekUndoablyResponseObject, error)
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(ctx context.Context, request UnblockKeyRequestObject) (UnblockKeyResponseObject, error)
@@ -4456,6 +5450,21 @@ type StrictServerInterface interface {
 	// TestSchemaIamPermissions Ask which permissions a caller has on a schema
 	// (POST /v1/projects/{project}/schemas/{schema}:testIamPermissions)
 	TestSchemaIamPermissions(ctx context.Context, request TestSchemaIamPermissionsRequestObject) (TestSchemaIamPermissionsResponseObject, error)
+	// ListSnapshots List the snapshots of a project
+	// (GET /v1/projects/{project}/snapshots)
+	ListSnapshots(ctx context.Context, request ListSnapshotsRequestObject) (ListSnapshotsResponseObject, error)
+	// DeleteSnapshot Delete a snapshot
+	// (DELETE /v1/projects/{project}/snapshots/{snapshot})
+	DeleteSnapshot(ctx context.Context, request DeleteSnapshotRequestObject) (DeleteSnapshotResponseObject, error)
+	// GetSnapshot Read a snapshot
+	// (GET /v1/projects/{project}/snapshots/{snapshot})
+	GetSnapshot(ctx context.Context, request GetSnapshotRequestObject) (GetSnapshotResponseObject, error)
+	// UpdateSnapshot Change a snapshot
+	// (PATCH /v1/projects/{project}/snapshots/{snapshot})
+	UpdateSnapshot(ctx context.Context, request UpdateSnapshotRequestObject) (UpdateSnapshotResponseObject, error)
+	// CreateSnapshot Take a snapshot of a subscription
+	// (PUT /v1/projects/{project}/snapshots/{snapshot})
+	CreateSnapshot(ctx context.Context, request CreateSnapshotRequestObject) (CreateSnapshotResponseObject, error)
 	// GetSnapshotIamPolicy Read the access policy of a snapshot
 	// (GET /v1/projects/{project}/snapshots/{snapshot}:getIamPolicy)
 	GetSnapshotIamPolicy(ctx context.Context, request GetSnapshotIamPolicyRequestObject) (GetSnapshotIamPolicyResponseObject, error)
@@ -4498,6 +5507,9 @@ type StrictServerInterface interface {
 	// Pull Pull messages
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:pull)
 	Pull(ctx context.Context, request PullRequestObject) (PullResponseObject, error)
+	// Seek Deliver anew from a time or a snapshot on
+	// (POST /v1/projects/{project}/subscriptions/{subscription}:seek)
+	Seek(ctx context.Context, request SeekRequestObject) (SeekResponseObject, error)
 	// SetSubscriptionIamPolicy Replace the access policy of a subscription
 	// (POST /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy)
 	SetSubscriptionIamPolicy(ctx context.Context, request SetSubscriptionIamPolicyRequestObject) (SetSubscriptionIamPolicyResponseObject, error)
@@ -4519,6 +5531,9 @@ type StrictServerInterface interface {
 	// CreateTopic Create a topic
 	// (PUT /v1/projects/{project}/topics/{topic})
 	CreateTopic(ctx context.Context, request CreateTopicRequestObject) (CreateTopicResponseObject, error)
+	// ListTopicSnapshots List the snapshots of a topic
+	// (GET /v1/projects/{project}/topics/{topic}/snapshots)
+	ListTopicSnapshots(ctx context.Context, request ListTopicSnapshotsRequestObject) (ListTopicSnapshotsResponseObject, error)
 	// ListTopicSubscriptions List the subscriptions attached to a topic
 	// (GET /v1/projects/{project}/topics/{topic}/subscriptions)
 	ListTopicSubscriptions(ctx context.Context, request ListTopicSubscriptionsRequestObject) (ListTopicSubscriptionsResponseObject, error)
@@ -4742,6 +5757,40 @@ func (sh *strictHandler) CloseBreaker(w http.ResponseWriter, r *http.Request, pr
 	}
 }
 
+// SeekUndoably operation middleware
+func (sh *strictHandler) SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request SeekUndoablyRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body SeekUndoablyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SeekUndoably(ctx, request.(SeekUndoablyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SeekUndoably")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SeekUndoablyResponseObject); ok {
+		if err := validResponse.VisitSeekUndoablyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // UnblockKey operation middleware
 func (sh *strictHandler) UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	var request UnblockKeyRequestObject
@@ -4888,6 +5937,156 @@ func (sh *strictHandler) TestSchemaIamPermissions(w http.ResponseWriter, r *http
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(TestSchemaIamPermissionsResponseObject); ok {
 		if err := validResponse.VisitTestSchemaIamPermissionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListSnapshots operation middleware
+func (sh *strictHandler) ListSnapshots(w http.ResponseWriter, r *http.Request, project ProjectID, params ListSnapshotsParams) {
+	var request ListSnapshotsRequestObject
+
+	request.Project = project
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSnapshots(ctx, request.(ListSnapshotsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSnapshots")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListSnapshotsResponseObject); ok {
+		if err := validResponse.VisitListSnapshotsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteSnapshot operation middleware
+func (sh *strictHandler) DeleteSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	var request DeleteSnapshotRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteSnapshot(ctx, request.(DeleteSnapshotRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteSnapshot")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteSnapshotResponseObject); ok {
+		if err := validResponse.VisitDeleteSnapshotResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSnapshot operation middleware
+func (sh *strictHandler) GetSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	var request GetSnapshotRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSnapshot(ctx, request.(GetSnapshotRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSnapshot")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSnapshotResponseObject); ok {
+		if err := validResponse.VisitGetSnapshotResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateSnapshot operation middleware
+func (sh *strictHandler) UpdateSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID, params UpdateSnapshotParams) {
+	var request UpdateSnapshotRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+	request.Params = params
+
+	var body UpdateSnapshotJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateSnapshot(ctx, request.(UpdateSnapshotRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateSnapshot")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpdateSnapshotResponseObject); ok {
+		if err := validResponse.VisitUpdateSnapshotResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateSnapshot operation middleware
+func (sh *strictHandler) CreateSnapshot(w http.ResponseWriter, r *http.Request, project ProjectID, snapshot SnapshotID) {
+	var request CreateSnapshotRequestObject
+
+	request.Project = project
+	request.Snapshot = snapshot
+
+	var body CreateSnapshotJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSnapshot(ctx, request.(CreateSnapshotRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSnapshot")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateSnapshotResponseObject); ok {
+		if err := validResponse.VisitCreateSnapshotResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -5340,6 +6539,40 @@ func (sh *strictHandler) Pull(w http.ResponseWriter, r *http.Request, project Pr
 	}
 }
 
+// Seek operation middleware
+func (sh *strictHandler) Seek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request SeekRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body SeekJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.Seek(ctx, request.(SeekRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Seek")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SeekResponseObject); ok {
+		if err := validResponse.VisitSeekResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // SetSubscriptionIamPolicy operation middleware
 func (sh *strictHandler) SetSubscriptionIamPolicy(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	var request SetSubscriptionIamPolicyRequestObject
@@ -5551,6 +6784,34 @@ func (sh *strictHandler) CreateTopic(w http.ResponseWriter, r *http.Request, pro
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateTopicResponseObject); ok {
 		if err := validResponse.VisitCreateTopicResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTopicSnapshots operation middleware
+func (sh *strictHandler) ListTopicSnapshots(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID, params ListTopicSnapshotsParams) {
+	var request ListTopicSnapshotsRequestObject
+
+	request.Project = project
+	request.Topic = topic
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTopicSnapshots(ctx, request.(ListTopicSnapshotsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTopicSnapshots")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTopicSnapshotsResponseObject); ok {
+		if err := validResponse.VisitListTopicSnapshotsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -204,7 +204,7 @@ func TestClientSubscriptions(t *testing.T) {
 		if !ok(c, subs.Get(billing)).Detached {
 			c.t.Error("it does not read as detached")
 		}
-		refused(c, subs.Seek(billing, &pubsub.SeekRequest{Time: "2025-01-01T00:00:00Z"}), 501, "UNIMPLEMENTED", "Seek")
+		refused(c, subs.Seek(billing, &pubsub.SeekRequest{Time: "2025-01-01T00:00:00Z"}), 400, "FAILED_PRECONDITION", "detached")
 		ok(c, c.Projects.Topics.Delete(orders))
 		if got := ok(c, subs.Get(billing)).Topic; got != "_deleted-topic_" {
 			c.t.Errorf("the topic reads %s", got)

@@ -15,6 +15,8 @@ type Resources interface {
 	GetTopic(context.Context, subscriptions.TopicName) (subscriptions.Topic, error)
 	// GetSubscription: INVALID_ARGUMENT, NOT_FOUND.
 	GetSubscription(context.Context, subscriptions.SubscriptionName) (subscriptions.Subscription, error)
+	// GetSnapshot: INVALID_ARGUMENT, NOT_FOUND.
+	GetSnapshot(context.Context, subscriptions.SnapshotName) (subscriptions.Snapshot, error)
 }
 
 // ReadPolicy is for a policy to be read: it fails unless the resource exists.
@@ -33,7 +35,13 @@ func ReadPolicy(ctx context.Context, all Resources, resource string) error {
 			_, err = all.GetSubscription(ctx, name)
 		}
 		return err
-	case len(kind) == 4 && (kind[2] == "snapshots" || kind[2] == "schemas"):
+	case len(kind) == 4 && kind[2] == "snapshots":
+		name, err := subscriptions.ParseSnapshotName("resource", resource)
+		if err == nil {
+			_, err = all.GetSnapshot(ctx, name)
+		}
+		return err
+	case len(kind) == 4 && kind[2] == "schemas":
 		return subscriptions.Errorf(subscriptions.NotFound, "%s does not exist", resource)
 	}
 	return subscriptions.Errorf(subscriptions.InvalidArgument, "resource: %q is not the name of a topic, subscription, snapshot or schema", resource)

@@ -145,3 +145,57 @@ func (s *Store) ListSubscriptions(_ context.Context, project, after string, limi
 	defer s.end()
 	return s.subscriptionRecords.list(project, after, limit), nil
 }
+
+// InsertSnapshot implements subscriptions.SnapshotCatalog.
+func (s *Store) InsertSnapshot(_ context.Context, snap subscriptions.Snapshot) error {
+	s.begin()
+	defer s.end()
+	if _, ok := s.snapshotRecords[snap.Name.Project][snap.Name.ID]; ok {
+		return subscriptions.Errorf(subscriptions.AlreadyExists, "the snapshot %s exists already", snap.Name)
+	}
+	s.snapshotRecords.put(snap.Name.Project, snap.Name.ID, snap)
+	s.wrote(subscriptions.Change{Snapshot: snap.Name})
+	return nil
+}
+
+// Snapshot implements subscriptions.SnapshotCatalog.
+func (s *Store) Snapshot(_ context.Context, name subscriptions.SnapshotName) (subscriptions.Snapshot, error) {
+	s.begin()
+	defer s.end()
+	snap, ok := s.snapshotRecords[name.Project][name.ID]
+	if !ok {
+		return subscriptions.Snapshot{}, subscriptions.Errorf(subscriptions.NotFound, "there is no snapshot %s", name)
+	}
+	return clone(snap), nil
+}
+
+// ReplaceSnapshot implements subscriptions.SnapshotCatalog.
+func (s *Store) ReplaceSnapshot(_ context.Context, snap subscriptions.Snapshot) error {
+	s.begin()
+	defer s.end()
+	old, ok := s.snapshotRecords[snap.Name.Project][snap.Name.ID]
+	if !ok || old.UID != snap.UID || old.Revision != snap.Revision-1 {
+		return subscriptions.Errorf(subscriptions.Aborted, "the snapshot %s was changed by another request", snap.Name)
+	}
+	s.snapshotRecords.put(snap.Name.Project, snap.Name.ID, snap)
+	s.wrote(subscriptions.Change{Snapshot: snap.Name})
+	return nil
+}
+
+// RemoveSnapshot implements subscriptions.SnapshotCatalog.
+func (s *Store) RemoveSnapshot(_ context.Context, name subscriptions.SnapshotName, uid string) error {
+	s.begin()
+	defer s.end()
+	if snap, ok := s.snapshotRecords[name.Project][name.ID]; ok && snap.UID == uid {
+		delete(s.snapshotRecords[name.Project], name.ID)
+		s.wrote(subscriptions.Change{Snapshot: name})
+	}
+	return nil
+}
+
+// ListSnapshots implements subscriptions.SnapshotCatalog.
+func (s *Store) ListSnapshots(_ context.Context, project, after string, limit int) ([]subscriptions.Snapshot, error) {
+	s.begin()
+	defer s.end()
+	return s.snapshotRecords.list(project, after, limit), nil
+}

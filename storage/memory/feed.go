@@ -81,5 +81,8 @@ func (s *Store) Projects(context.Context) ([]string, error) {
 	for p := range s.subscriptionRecords {
 		projects[p] = true
 	}
+	for p := range s.snapshotRecords {
+		projects[p] = true
+	}
 	return slices.Sorted(maps.Keys(projects)), nil
 }

@@ -21,10 +21,11 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		st.skipOld(s.now, r.Rules)
 		st.refill(r.Rules)
 		quota := limit
-		if st.undelivered() > 0 {
+		if st.undelivered() > 0 || len(st.source) > 0 {
 			quota = half(limit, r.Jitter)
 		}
 		a.redeliver(quota, r.Rules)
+		a.restore(limit, r.Rules)
 		a.deliver(limit, r.Rules)
 		if len(a.deliveries) == 0 && quota == 0 { // nothing new could be leased
 			a.redeliver(limit, r.Rules)
@@ -35,7 +36,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 
 		result.Deliveries = a.deliveries
 		room := len(st.messages) < r.Rules.Outstanding
-		news := st.undelivered() > 0 || len(st.hungry()) > 0
+		news := st.undelivered() > 0 || len(st.source) > 0 || len(st.hungry()) > 0
 		st.bound = 0
 		if news && !room {
 			st.bound = r.Rules.Outstanding
@@ -89,7 +90,7 @@ type answer struct {
 	deliveries []subscriptions.Delivery
 	run        int            // how many of one key may be leased
 	runs       map[uint64]int // how many of each key are
-	looked     int            // messages looked at behind the cursor, of those that match
+	looked     int            // messages looked at in the source and ahead of the cursor, of those that match
 	page       page
 }
 
@@ -175,11 +176,11 @@ func (a *answer) follow(m *outstanding, limit int, r subscriptions.Rules) bool {
 
 // leads tells whether a message of this key that comes now may be leased: as the first of its key, or because all before it
 // are leased by this answer.
-func (a *answer) leads(key uint64) bool {
+func (a *answer) leads(key uint64) bool { return a.state.over[key] == nil && a.leadsQueue(key) }
+
+// leadsQueue is leads for a message that is older than what its key left in the log.
+func (a *answer) leadsQueue(key uint64) bool {
 	q := a.state.keys[key]
-	if a.state.over[key] != nil {
-		return false
-	}
 	return key == 0 || q == nil || a.runs[key] == len(q.items) && a.runs[key] < a.run
 }
 
@@ -203,10 +204,51 @@ func (st *state) outlived(id subscriptions.MessageID, now int64, r subscriptions
 	return id.Milli < now-max(millis(r.Retention), st.slot.retention)
 }
 
-// deliver leases messages ahead of the cursor.
+// restore leases messages of the source.
+func (a *answer) restore(limit int, r subscriptions.Rules) {
+	st := a.state
+	for len(st.source) > 0 && len(a.deliveries) < limit && len(st.messages) < r.Outstanding && a.looked < stepMax {
+		e, ok := st.slot.log.get(st.source[0].id)
+		key := keyOf(e.message, r)
+		leads := a.leadsQueue(key)
+		if ok && leads && !st.outlived(e.message.ID, a.now, r) && !a.fits(e.size) {
+			return
+		}
+		a.looked++
+		if !st.fromSource(a.now, r) {
+			continue
+		}
+		m := &outstanding{id: e.message.ID, size: e.size, key: key}
+		if leads {
+			a.lease(m, e)
+		} else {
+			st.park(m)
+		}
+	}
+}
+
+// fromSource takes the next message from the source. It is false for one that vanished or is too old, which is counted.
+func (st *state) fromSource(now int64, r subscriptions.Rules) bool {
+	id := st.source[0].id
+	st.source = st.source[1:]
+	if _, ok := st.slot.log.get(id); !ok {
+		st.lost++
+		return false
+	}
+	if st.outlived(id, now, r) {
+		st.dropped++
+		return false
+	}
+	return true
+}
+
+// deliver leases messages ahead of the cursor, once the source is empty.
 func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	st := a.state
-	if r.Match != nil && (len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding) {
+	if len(st.source) > 0 {
+		return
+	}
+	if r.Match != nil && (len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || a.looked >= stepMax) {
 		return // looking ahead is for leasing
 	}
 	a.page = newPage(limit)
@@ -243,7 +285,8 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 	st.cursor = st.slot.log.end
 }
 
-// skipOld moves the cursor over what outlived the retention. What keys left in the log is older still and goes, too.
+// skipOld moves the cursor over what outlived the retention. What keys left in the log, and the source, are older still and go,
+// too.
 func (st *state) skipOld(now int64, r subscriptions.Rules) {
 	for _, e := range st.slot.log.after(st.cursor.n) {
 		if !st.outlived(e.message.ID, now, r) {
@@ -252,7 +295,8 @@ func (st *state) skipOld(now int64, r subscriptions.Rules) {
 		st.dropped += e.at.n - st.cursor.n
 		st.cursor = e.at
 		left, _, _ := st.left()
-		st.dropped += left
+		st.dropped += left + int64(len(st.source))
 		clear(st.over)
+		st.source = nil
 	}
 }

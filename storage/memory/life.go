@@ -47,7 +47,7 @@ func (s *Store) Drop(_ context.Context, topic, subscription string) error {
 	}
 	s.wakeState(t.states[subscription], subscriptions.Revised, 0)
 	delete(t.states, subscription)
-	if t.closed && len(t.states) == 0 {
+	if t.unused() {
 		t.empty()
 	}
 	t.trim(s.now)
@@ -64,11 +64,11 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 	}
 	left, leftBytes, _ := st.left()
 	return subscriptions.Stats{
-		Undelivered:  st.undelivered() + left,
+		Undelivered:  st.undelivered() + int64(len(st.source)) + left,
 		Outstanding:  int64(len(st.messages)),
 		Dead:         int64(len(st.dead.items)),
 		Parked:       st.parked(),
-		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes + leftBytes,
+		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes + sizesOf(st.source) + leftBytes,
 		OldestAge:    st.oldestAge(s.now),
 		Acked:        st.acked,
 		Nacked:       st.nacked,
@@ -94,6 +94,9 @@ func (st *state) parked() (n int64) {
 func (st *state) oldestAge(now int64) (age time.Duration) {
 	for _, o := range st.over {
 		age = max(age, until(o.milli, now))
+	}
+	if len(st.source) > 0 {
+		age = max(age, until(st.source[0].id.Milli, now))
 	}
 	if len(st.all.items) > 0 {
 		return max(age, until(st.all.items[0].id.Milli, now))

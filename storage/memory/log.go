@@ -63,6 +63,14 @@ func (l *log) since(milli int64) int64 {
 	return l.entries[i].at.n
 }
 
+// before is the position before the n-th message, or the next one that is stored.
+func (l *log) before(n int64) position {
+	if rest := l.after(n - 1); len(rest) > 0 {
+		return position{rest[0].at.n - 1, rest[0].at.bytes - rest[0].size}
+	}
+	return l.end
+}
+
 // cut removes the entries before the n-th message.
 func (l *log) cut(n int64) {
 	kept := l.after(n - 1)

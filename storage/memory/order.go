@@ -155,11 +155,11 @@ func (st *state) hungry() (keys []uint64) {
 	return keys
 }
 
-// refill reads on from where the hungry key that is furthest behind may have left something, and fills the queues of all
+// refill, when the source is empty, reads on from where the hungry key that is furthest behind may have left something, and fills the queues of all
 // hungry keys that it meets.
 func (st *state) refill(r subscriptions.Rules) {
 	hungry := st.hungry()
-	if len(hungry) == 0 {
+	if len(hungry) == 0 || len(st.source) > 0 {
 		return
 	}
 	var at entry // how far all was looked at
@@ -176,7 +176,7 @@ func (st *state) refill(r subscriptions.Rules) {
 		}
 		looked++
 		at = e
-		key := keyOf(e.message, r)
+		key := e.message.KeyHash() // a snapshot may have brought what was left from where order was kept
 		switch o := st.over[key]; {
 		case o == nil || e.at.n < o.from || !slices.Contains(hungry, key) || !r.Match.Matches(e.message.Attributes):
 		case filled[key] == refillMax:

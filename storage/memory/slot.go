@@ -18,6 +18,8 @@ type slot struct {
 	retention int64
 	log       log
 	states    map[string]*state // by the subscription's UID
+	// snapshots are by their UID.
+	snapshots map[string]*snapshot
 	// taken are the dead letters in the log that came from each source, by their ids there.
 	taken map[string]map[subscriptions.MessageID]bool
 	// kept are the dead letters that came while nothing was attached, in order of the log.
@@ -55,6 +57,9 @@ func (t *slot) empty() {
 	*t = slot{uid: t.uid, revision: t.revision, closed: true}
 }
 
+// unused tells whether nobody will ever need anything of a slot.
+func (t *slot) unused() bool { return t.closed && len(t.states) == 0 && len(t.snapshots) == 0 }
+
 // trim cuts off the log what no state needs and no dead letter holds. A log has one beginning: what lies behind something
 // needed stays too.
 func (t *slot) trim(now int64) {
@@ -65,6 +70,12 @@ func (t *slot) trim(now int64) {
 	}
 	for _, st := range t.states {
 		need = min(need, st.oldest())
+	}
+	for _, snap := range t.snapshots {
+		need = min(need, snap.oldest())
+	}
+	if t.closed && len(t.states) == 0 {
+		need = t.log.end.n + 1 // there is nobody left to seek to a snapshot
 	}
 	if keep := t.retained(); keep > 0 {
 		need = min(need, t.log.since(now-keep))
@@ -87,9 +98,10 @@ func (s *Store) OpenTopic(_ context.Context, ref subscriptions.TopicRef) error {
 	defer s.end()
 	if s.slots[ref.UID] == nil {
 		s.slots[ref.UID] = &slot{
-			uid:    ref.UID,
-			states: map[string]*state{},
-			taken:  map[string]map[subscriptions.MessageID]bool{},
+			uid:       ref.UID,
+			states:    map[string]*state{},
+			snapshots: map[string]*snapshot{},
+			taken:     map[string]map[subscriptions.MessageID]bool{},
 		}
 	}
 	t, err := s.slot(ref)
@@ -111,7 +123,7 @@ func (s *Store) CloseTopic(_ context.Context, uid string) error {
 	for _, st := range t.sorted() {
 		s.wakeState(st, subscriptions.Revised, 0)
 	}
-	if len(t.states) == 0 {
+	if t.unused() {
 		t.empty()
 	}
 	t.trim(s.now)
@@ -126,7 +138,7 @@ func (s *Store) Publish(_ context.Context, topic subscriptions.TopicRef, msgs []
 	if err != nil {
 		return nil, err
 	}
-	return s.publish(t, msgs, len(t.states) > 0 || t.retention > 0), nil
+	return s.publish(t, msgs, len(t.states) > 0 || len(t.snapshots) > 0 || t.retention > 0), nil
 }
 
 // publish appends messages as one batch.

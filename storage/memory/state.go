@@ -60,7 +60,11 @@ type state struct {
 	keys     map[uint64]*ordered // by key, messages in order of the log
 	over     map[uint64]*overflow
 
-	breaker   *keptBreaker // nil while it is closed
+	breaker *keptBreaker // nil while it is closed
+	// source is what leases read before the log, in its order: what was outstanding before a seek.
+	source []unacked
+	from   position // where the cursor was at first
+
 	confirmed confirmed
 	now       int64 // the time of the step
 	max       int   // the last known MaxAttempts
@@ -75,7 +79,7 @@ type state struct {
 
 func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slot) *state {
 	return &state{
-		uid: ref.Subscription, name: name, slot: t, revision: ref.Revision, cursor: t.log.end,
+		uid: ref.Subscription, name: name, slot: t, revision: ref.Revision, cursor: t.log.end, from: t.log.end,
 		messages: map[subscriptions.MessageID]*outstanding{},
 		keys:     map[uint64]*ordered{},
 		over:     map[uint64]*overflow{},
@@ -220,6 +224,9 @@ func (st *state) oldest() int64 {
 	oldest := st.cursor.n + 1
 	if len(st.all.items) > 0 {
 		oldest = st.all.items[0].id.N() // outstanding messages lie before the cursor
+	}
+	if len(st.source) > 0 {
+		oldest = min(oldest, st.source[0].id.N())
 	}
 	if _, _, first := st.left(); first > 0 {
 		oldest = min(oldest, first)

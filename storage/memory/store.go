@@ -38,6 +38,7 @@ type Store struct {
 
 	topicRecords        table[subscriptions.Topic]
 	subscriptionRecords table[subscriptions.Subscription]
+	snapshotRecords     table[subscriptions.Snapshot]
 	feed                feed
 	slots               map[string]*slot // by the topic's UID; closed ones stay, so that none is opened again
 	watch               watch
@@ -58,6 +59,7 @@ func New(o Options) *Store {
 		options:             o,
 		topicRecords:        table[subscriptions.Topic]{},
 		subscriptionRecords: table[subscriptions.Subscription]{},
+		snapshotRecords:     table[subscriptions.Snapshot]{},
 		feed:                feed{life: strconv.FormatUint(rand.Uint64(), 36), servers: map[string]int64{}},
 		slots:               map[string]*slot{},
 		watch:               watch{watchers: map[string][]*watcher{}},

@@ -13,6 +13,7 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 	err = s.onState(r.Ref, func(st *state) {
 		st.retain = millis(r.Retain)
 		st.skipOld(s.now, r.Rules)
+		st.dropOldSource(s.now, r.Rules)
 		st.refill(r.Rules)
 		st.dropOld(s.now, r.Rules)
 		st.expire(s.now, r.Rules, r.Jitter)
@@ -20,8 +21,9 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 		result.Dead = st.takeDead(s.now, r)
 		st.slot.trim(s.now)
 
-		result.More = len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
-			st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules)
+		result.More = len(st.source) == 0 && len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
+			st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules) ||
+			len(st.source) > 0 && st.outlived(st.source[0].id, s.now, r.Rules)
 		result.NextDue = st.nextSweep(s.now)
 		result.Unused = until(st.used, s.now)
 	})
@@ -35,6 +37,16 @@ func (st *state) dropOld(now int64, r subscriptions.Rules) {
 			return
 		}
 		st.fetch(st.all.items[0], now, r)
+	}
+}
+
+// dropOldSource drops what the source has of such.
+func (st *state) dropOldSource(now int64, r subscriptions.Rules) {
+	for range stepMax {
+		if len(st.source) == 0 || !st.outlived(st.source[0].id, now, r) {
+			return
+		}
+		st.fromSource(now, r)
 	}
 }
 

@@ -31,9 +31,9 @@ if state[1] then
   return {OK}
 end
 local n = tonumber(meta[3])
-redis.call('HSET', STATE, 'v', FORMAT, 'rev', revision, 'epoch', 0,
-  -- No entry has this id. It stands after all that were published and before all that will be.
-  'id', string.format('%.0f-%.0f', tonumber(meta[4]), n * 10000 + 9999), 'n', n, 'sum', meta[5],
+-- No entry has this id. It stands after all that were published and before all that will be.
+local from = string.format('%.0f-%.0f', tonumber(meta[4]), n * 10000 + 9999)
+redis.call('HSET', STATE, 'v', FORMAT, 'rev', revision, 'epoch', 0, 'id', from, 'n', n, 'sum', meta[5], 'from', from,
   'bytes', 0, 'bound', 0, 'max', 0, 'over', 0, 'overbytes', 0, 'used', now,
   'acked', 0, 'nacked', 0, 'expired', 0, 'dropped', 0, 'lost', 0, 'moved', 0, 'filtered', 0)
 redis.call('HSET', SUBS, SUB, ARGV[5])

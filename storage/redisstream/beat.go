@@ -44,6 +44,8 @@ func parseChange(text string) subscriptions.Change {
 	switch {
 	case strings.Contains(text, "/topics/"):
 		return subscriptions.Change{Topic: parseTopic(text)}
+	case strings.Contains(text, "/snapshots/"):
+		return subscriptions.Change{Snapshot: parseSnapshot(text)}
 	case strings.Contains(text, "/subscriptions/"):
 		return subscriptions.Change{Subscription: parseSubscription(text)}
 	}

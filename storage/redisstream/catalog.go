@@ -14,12 +14,14 @@ var (
 	listScript    = newScript("list_records")
 )
 
-// A kind of record in a project's catalog. Names are "t/ID" and "s/ID"; '0' is the character after '/'.
+// A kind of record in a project's catalog. Names are "t/ID", "s/ID" and "n/ID"; '0' is the character after '/'.
 const (
 	topics           = "t/"
 	afterTopics      = "t0"
 	subscribers      = "s/"
 	afterSubscribers = "s0"
+	snapshots        = "n/"
+	afterSnapshots   = "n0"
 )
 
 // write runs a script on a project's catalog and tells whether it changed anything. If so, all servers are told.

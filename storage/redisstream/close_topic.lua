@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- close_topic: lets nothing more be published or attached. Without subscriptions the slot is emptied.
+-- close_topic: lets nothing more be published or attached. Without subscriptions and snapshots the slot is emptied.
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:taken
 -- ARGV  1 now or ''  2 ''  3 wake channel
@@ -19,7 +19,7 @@ retain('retention', 0)
 for _, sub in ipairs(attached) do
   announce('r ' .. sub)
 end
-if #attached == 0 then
+if redis.call('ZCARD', FLOORS) == 0 then
   empty(KEYS[5])
 else
   trim(true)

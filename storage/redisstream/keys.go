@@ -43,7 +43,7 @@ func (k names) wake(uid string) string {
 //	meta    hash: v, rev, closed, n, ms, sum, max, kept, keep, retention, retain:SUB, retained
 //	log     stream: id ms-nSSSS, fields h and d
 //	subs    hash: subscription uid -> name
-//	floors  sorted set: subscription uid -> n up to which it needs nothing
+//	floors  sorted set: subscription or snapshot uid -> n up to which it needs nothing
 //	taken   sorted set: SOURCE:ID of a dead letter that was taken -> ms
 func (k names) topicSlot(uid string) []string {
 	return []string{
@@ -53,7 +53,8 @@ func (k names) topicSlot(uid string) []string {
 
 // subscription are the topic's first four keys and those of one subscription, in the order scripts take them:
 //
-//	s           hash: v, rev, epoch, the cursor's id, n and sum, bytes outstanding, bound, used, counters,
+//	s           hash: v, rev, epoch, the cursor's id, n and sum, where it was at first, bytes outstanding, bound, used, src,
+//	            srcbytes and purge of the source, counters,
 //	            breaker: ms since which it is open, ms of the next probe, failed probes, endpoint
 //	leased      sorted set: member -> ms when its lease runs out
 //	waiting     sorted set: member -> ms when it is due again
@@ -69,16 +70,37 @@ func (k names) topicSlot(uid string) []string {
 //	confirmed   sorted set: padded id#number#epoch of an ack that was confirmed -> ms when its lease would have ended
 //	failures    hash: member -> ms when its last attempt failed, a space, and why
 //	blocked     sorted set: member with a key -> ms when its first attempt failed
+//	source      sorted set: member -> n, of what leases read before the log
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
-	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:", "confirmed:", "failures:", "blocked:"} {
+	for _, part := range []string{
+		"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:",
+		"confirmed:", "failures:", "blocked:", "source:",
+	} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys
 }
 
-// catalog are a project's records (hash: name -> record) and their names (sorted set of text), each "t/" or "s/" and
-// the id. While the records are being moved the hash has a v.
+// snapshots is a hash of a topic's slot: snapshot uid -> name.
+func (k names) snapshots(topic string) string { return k.topic(topic, "snapshots") }
+
+// snapshot are the keys of a snapshot in its topic's slot:
+//
+//	snapshot  hash: v, rev, expires, the cursor's id, n and sum, bytes, over and overbytes of the subscription
+//	held      sorted set: member -> n, of what was outstanding or in the source
+//	left      hash: overflow of the subscription
+//	leftat    sorted set: overflowed of the subscription
+func (k names) snapshot(topic, snapshot string) []string {
+	var keys []string
+	for _, part := range []string{"snapshot:", "held:", "left:", "leftat:"} {
+		keys = append(keys, k.topic(topic, part+snapshot))
+	}
+	return keys
+}
+
+// catalog are a project's records (hash: name -> record) and their names (sorted set of text), each "t/", "s/" or
+// "n/" and the id. While the records are being moved the hash has a v.
 func (k names) catalog(project string) []string {
 	tag := k.prefix + "{p:" + project + "}:"
 	return []string{tag + "catalog", tag + "names"}

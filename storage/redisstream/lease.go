@@ -7,7 +7,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var leaseScript = newScript("lease", with(onRules, "old", "retention", "filter", "refill")...)
+var leaseScript = newScript("lease", with(onRules, "source", "old", "retention", "filter", "refill")...)
 
 // Lease implements subscriptions.Leases. At most 200 messages and about 1 MB are leased, so that no script holds up Redis.
 func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {

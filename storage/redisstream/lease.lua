@@ -5,6 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
+--       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most messages, most bytes, lease in ms, '1' if it counts as a use, most of one key
 --       then, with a filter, what was found in the log (filter.lua)
@@ -23,6 +24,7 @@ local largest = math.max(1, tonumber(meta[4]))
 local taken = {} -- {member, number, attempt, d}
 local bytes = 0 -- of what was taken
 local looked = 0 -- bytes that were read
+local examined = 0 -- messages of the source and the log
 local runs = {} -- by key: how many are leased here, and whether something stands behind that is not
 
 -- fits tells whether a message may be taken, too: one always may.
@@ -154,12 +156,12 @@ local function pass_over(gap, entry)
 end
 
 -- leads tells whether a message that comes now may be leased: it has no key, nothing of its key is outstanding, or only what
--- is leased here as one run.
-local function leads(key)
+-- is leased here as one run. One of the source is older than what its key left in the log.
+local function leads(key, of_source)
   if not key then
     return true
   end
-  if overflow_of(key) then
+  if not of_source and overflow_of(key) then
     return false
   end
   local r = runs[key]
@@ -179,7 +181,7 @@ end
 -- new leases up to want messages from behind the cursor, parks what must wait for another of its key, and gives the number
 -- of both, room at most. A first delivery leaves no trace in deliveries, nor does what is parked.
 local function new(want, room)
-  local lease, out_args, left, examined, passed, taking = {}, {}, want, 0, 0, 0
+  local lease, out_args, left, passed, taking = {}, {}, want, 0, 0
   local parked = ordered and parked_now()
   local blocked = false
   if ahead and (state.n < ahead.from or state.n >= ahead.n) then
@@ -283,6 +285,75 @@ local function new(want, room)
   return taking, want - left
 end
 
+-- from_source is new for the source, whose messages are never left in the log: they were outstanding before. It gives also
+-- whether some were too old or had vanished.
+local function from_source(want, room)
+  local lease, out_args, left, passed, taking, stop, dropped = {}, {}, want, 0, 0, false, false
+
+  local function pass(entry, n, size)
+    local member, key = member_of(entry[1]), ordered and key_in(entry)
+    local leading = leads(key, true)
+    if leading and not fits(size) then
+      return false
+    end
+    if key then
+      enqueue(key, member)
+      member = member .. ':' .. key
+      runs[key].leased, runs[key].blocked = runs[key].leased + (leading and 1 or 0), not leading
+      if state.over > 0 then
+        redis.call('ZREM', HUNGRY, key)
+      end
+    end
+    if leading then
+      take(member, 1, 1, size, entry[2][4])
+      lease[#lease + 1], lease[#lease + 2] = until_, member
+      left = left - 1
+    end
+    out_args[#out_args + 1], out_args[#out_args + 2] = n, member
+    passed, taking = passed + size, taking + 1
+    return true
+  end
+
+  local function page()
+    local members = redis.call('ZRANGE', SOURCE, 0, math.min(left, room - taking, MESSAGES_MAX - examined) - 1, 'WITHSCORES')
+    local used, bytes_ = {}, 0
+    for i = 1, #members, 2 do
+      local member = members[i]
+      local id = id_of(member)
+      local entry, size = redis.call('XRANGE', LOG, id, id)[1], 0
+      if entry then
+        local _, size_ = read(entry)
+        size = size_
+      end
+      if not entry or ms_of(member) < cutoff then
+        count(entry and 'dropped' or 'lost', 1)
+        dropped, passed = true, passed + size
+      elseif not pass(entry, tonumber(members[i + 1]), size) then
+        stop = true
+        break
+      else
+        set('bytes', state.bytes + size)
+      end
+      used[#used + 1], bytes_ = member, bytes_ + size
+      examined = examined + 1
+      if passed >= BYTES_MAX then
+        stop = true
+        break
+      end
+    end
+    out_of_source(used, #used, bytes_)
+    return not stop and state.src > 0 and left > 0 and taking < room and examined < MESSAGES_MAX
+  end
+  while page() do end
+  if #lease > 0 then
+    redis.call('ZADD', LEASED, unpack(lease))
+  end
+  if #out_args > 0 then
+    redis.call('ZADD', OUT, unpack(out_args))
+  end
+  return taking, want - left, dropped
+end
+
 local before, lease_before = next_due()
 local after, lease_after = before, lease_before
 local is_due = before and before <= now
@@ -290,10 +361,11 @@ if is_due then
   expire()
 end
 local shrunk = skip_old(last.n)
+local purged = purge()
 local refilled = refill(largest)
 shrunk = refilled or shrunk
 local quota = most
-if state.n < last.n then -- an odd one of two halves falls to either, so that of a lease of one, too, both have their turn
+if state.n < last.n or state.src > 0 then -- an odd one of two halves falls to either, so that of a lease of one, too, both have their turn
   quota = math.floor((most + (jitter < 0.5 and 1 or 0)) / 2)
 end
 if is_due or refilled then
@@ -304,18 +376,26 @@ end
 
 local room = bound - redis.call('ZCARD', OUT)
 local want = math.min(most - #taken, room)
-if want > 0 and state.n < last.n and looked < BYTES_MAX then
-  local taking, leased = new(want, room)
+local function took(taking, leased)
   room = room - taking
+  want = math.min(want - leased, room)
   if leased > 0 then
     after, lease_after = math.min(after or until_, until_), math.min(lease_after or until_, until_)
   end
+end
+if want > 0 and purged and state.src > 0 and looked < BYTES_MAX then
+  local taking, leased, dropped = from_source(want, room)
+  took(taking, leased)
+  shrunk = shrunk or dropped
+end
+if want > 0 and purged and state.src == 0 and state.n < last.n and looked < BYTES_MAX and examined < MESSAGES_MAX then
+  took(new(want, room))
 end
 if #taken == 0 and quota == 0 and (is_due or refilled) then -- nothing new could be leased
   shrunk = again(most) or shrunk
   after, lease_after = next_due()
 end
-local news = state.n < last.n or any_hungry()
+local news = state.n < last.n or state.src > 0 or any_hungry()
 local held_back = room <= 0 and news and bound or 0
 if held_back ~= state.bound then
   set('bound', held_back)
@@ -331,7 +411,7 @@ save_overflows()
 save()
 
 announce_due(before, after, urgent, lease_before, lease_after)
-local more = after and after <= now or room > 0 and news
+local more = not purged or after and after <= now or room > 0 and news
 local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do

@@ -14,6 +14,11 @@ func parseSubscription(text string) subscriptions.SubscriptionName {
 	return subscriptions.SubscriptionName{Project: project, ID: id}
 }
 
+func parseSnapshot(text string) subscriptions.SnapshotName {
+	project, id := splitName(text)
+	return subscriptions.SnapshotName{Project: project, ID: id}
+}
+
 func parseTopic(text string) subscriptions.TopicName {
 	project, id := splitName(text)
 	return subscriptions.TopicName{Project: project, ID: id}

@@ -36,19 +36,28 @@ local function forget_popped()
   popped = {}
 end
 
--- settle_floor records what the subscription no longer needs, and trims the log if that was what held it. To be called
--- once, after everything else but save.
-local function settle_floor()
-  forget_popped()
+-- needed_floor is the n up to which the subscription needs nothing.
+local function needed_floor()
   local oldest = head_of(OUT)
-  if not oldest and state.bytes ~= 0 then
-    set('bytes', 0) -- a vanished message took its size with it: here the sum is right again
-  end
   if state.over > 0 then
     local left = head_of(OVERFLOWED)
     oldest = oldest and math.min(oldest, left) or left
   end
-  local floor = oldest and oldest - 1 or state.n
+  if state.src > 0 then
+    local first = head_of(SOURCE)
+    oldest = oldest and math.min(oldest, first) or first
+  end
+  return oldest and oldest - 1 or state.n
+end
+
+-- settle_floor records what the subscription no longer needs, and trims the log if that was what held it. To be called
+-- once, after everything else but save.
+local function settle_floor()
+  forget_popped()
+  if state.bytes ~= 0 and not head_of(OUT) then
+    set('bytes', 0) -- a vanished message took its size with it: here the sum is right again
+  end
+  local floor = needed_floor()
   local was = tonumber(redis.call('ZSCORE', FLOORS, SUB)) or -1
   if floor ~= was then
     redis.call('ZADD', FLOORS, floor, SUB)

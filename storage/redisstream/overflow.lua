@@ -87,6 +87,7 @@ local function is_hungry(key)
   end
 end
 
+-- any_hungry tells whether there is something to refill. What the source has is older.
 local function any_hungry()
-  return state.over > 0 and redis.call('ZCARD', HUNGRY) > 0
+  return state.over > 0 and state.src == 0 and redis.call('ZCARD', HUNGRY) > 0
 end

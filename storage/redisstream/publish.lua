@@ -11,7 +11,7 @@
 local salt = ARGV[4]
 local first = n + 1
 local attached = redis.call('HLEN', SUBS) > 0
-local needed = attached or tonumber(ARGV[5]) > 0
+local needed = attached or tonumber(ARGV[5]) > 0 or redis.call('ZCARD', FLOORS) > 0
 for i = 6, #ARGV, 2 do
   append(ARGV[i], ARGV[i + 1], salt, needed)
 end

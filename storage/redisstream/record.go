@@ -60,6 +60,20 @@ type routingRecord struct {
 	Pattern   string `json:"pattern"`
 }
 
+// snapshotRecord is how a snapshot is stored. Times are milliseconds of the store's clock.
+type snapshotRecord struct {
+	Topic           nameRecord          `json:"topic"`
+	TopicUID        string              `json:"topicUid"`
+	Subscription    nameRecord          `json:"subscription"`
+	SubscriptionUID string              `json:"subscriptionUid"`
+	Filter          string              `json:"filter,omitempty"`
+	Routing         *routingRecord      `json:"routing,omitempty"`
+	Expires         int64               `json:"expires,omitempty"`
+	MaxExpires      int64               `json:"maxExpires,omitempty"`
+	Labels          map[string]string   `json:"labels,omitempty"`
+	Phase           subscriptions.Phase `json:"phase,omitempty"`
+}
+
 type nameRecord struct {
 	Project string `json:"project"`
 	ID      string `json:"id"`
@@ -207,4 +221,49 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		s.Retry = &subscriptions.RetryPolicy{Minimum: r.Retry.Minimum, Maximum: r.Retry.Maximum}
 	}
 	return s, nil
+}
+
+func encodeSnapshot(s subscriptions.Snapshot) (string, error) {
+	r := snapshotRecord{
+		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Subscription: nameRecord(s.Subscription), SubscriptionUID: s.SubscriptionUID,
+		Filter: s.Filter, Expires: milliOf(s.Expires), MaxExpires: milliOf(s.MaxExpires), Labels: s.Labels, Phase: s.Phase,
+	}
+	if s.Routing != nil {
+		routing := routingRecord(*s.Routing)
+		r.Routing = &routing
+	}
+	return encodeRecord(s.UID, s.Revision, r)
+}
+
+func decodeSnapshot(name subscriptions.SnapshotName, stored string) (subscriptions.Snapshot, error) {
+	var r snapshotRecord
+	uid, revision, err := decodeRecord(name.String(), stored, &r)
+	if err != nil {
+		return subscriptions.Snapshot{}, err
+	}
+	s := subscriptions.Snapshot{
+		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID,
+		Subscription: subscriptions.SubscriptionName(r.Subscription), SubscriptionUID: r.SubscriptionUID, Filter: r.Filter,
+		Expires: timeOf(r.Expires), MaxExpires: timeOf(r.MaxExpires), Labels: r.Labels, Phase: r.Phase, Revision: revision,
+	}
+	if r.Routing != nil {
+		routing := subscriptions.Routing(*r.Routing)
+		s.Routing = &routing
+	}
+	return s, nil
+}
+
+// milliOf is a time in milliseconds; 0 when it is unset.
+func milliOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func timeOf(milli int64) time.Time {
+	if milli == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(milli).UTC()
 }

@@ -26,6 +26,14 @@ var subscriptionFixture = subscriptions.Subscription{
 	Labels:     map[string]string{"c": "d"}, Phase: subscriptions.Deleting,
 }
 
+var snapshotFixture = subscriptions.Snapshot{
+	Name: subscriptions.SnapshotName{Project: "p", ID: "snap"}, UID: "u3", Revision: 9,
+	Topic: subscriptions.TopicName{Project: "q", ID: "topic"}, TopicUID: "u1",
+	Subscription: subscriptions.SubscriptionName{Project: "r", ID: "sub"}, SubscriptionUID: "u2",
+	Expires: time.UnixMilli(1_800_000_000_123).UTC(), MaxExpires: time.UnixMilli(1_800_000_000_456).UTC(),
+	Labels: map[string]string{"e": "f"}, Phase: subscriptions.Active,
+}
+
 // TestStoredRecords reads what the first version wrote. Fields may be added to records, but these texts must be read for
 // ever.
 func TestStoredRecords(t *testing.T) {
@@ -34,7 +42,7 @@ func TestStoredRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stored struct{ Topic, Subscription string }
+	var stored struct{ Topic, Subscription, Snapshot string }
 	if err := json.Unmarshal(text, &stored); err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +52,9 @@ func TestStoredRecords(t *testing.T) {
 	got, err := decodeSubscription(subscriptionFixture.Name, stored.Subscription)
 	if err != nil || !reflect.DeepEqual(got, subscriptionFixture) {
 		t.Errorf("the subscription reads as %+v (%v)", got, err)
+	}
+	if got, err := decodeSnapshot(snapshotFixture.Name, stored.Snapshot); err != nil || !reflect.DeepEqual(got, snapshotFixture) {
+		t.Errorf("the snapshot reads as %+v (%v)", got, err)
 	}
 }
 
@@ -72,6 +83,20 @@ func TestRecordsHoldEveryField(t *testing.T) {
 	}
 }
 
+func TestSnapshotRecordsHoldEveryField(t *testing.T) {
+	t.Parallel()
+	var snap subscriptions.Snapshot
+	fill(reflect.ValueOf(&snap).Elem())
+	snap.TopicDeleted = false // found out when a record is read
+	text, err := encodeSnapshot(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decodeSnapshot(snap.Name, text); err != nil || !reflect.DeepEqual(got, snap) {
+		t.Errorf("%+v (%v), want %+v", got, err, snap)
+	}
+}
+
 // fill sets everything in v to something that is not zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
@@ -97,6 +122,10 @@ func fill(v reflect.Value) {
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
+		if t, ok := v.Addr().Interface().(*time.Time); ok {
+			*t = time.UnixMilli(7).UTC()
+			return
+		}
 		for i := range v.NumField() {
 			if v.Field(i).CanSet() { // what is not exported is not stored
 				fill(v.Field(i))

@@ -1,8 +1,8 @@
--- refill reads on from where the hungry key that is furthest behind may have left something, and fills the queues of all
+-- refill, when the source is empty, reads on from where the hungry key that is furthest behind may have left something, and fills the queues of all
 -- hungry keys that it meets. It tells whether there was one. largest is the size of the largest message. All hungry keys go
 -- on together, for with one after the other each would read what the others left: keys times messages.
 local function refill(largest)
-  local lowest = state.over > 0 and redis.call('ZRANGE', HUNGRY, 0, 0)[1]
+  local lowest = state.over > 0 and state.src == 0 and redis.call('ZRANGE', HUNGRY, 0, 0)[1]
   if not lowest then
     return false
   end

@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var statsScript = newScript("stats", onSubscription...)
+var statsScript = newScript("stats", with(onSubscription, "source", "oldest")...)
 
 // Stats implements subscriptions.Slots.
 func (s *Store) Stats(ctx context.Context, ref subscriptions.Ref) (subscriptions.Stats, error) {

@@ -5,6 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
+--       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 -- gives {0, undelivered, outstanding, dead, parked, bytes, ms since the oldest unacked was published or -1,
 --        acked, nacked, expired, dropped, lost, dead-lettered, filtered}
@@ -13,20 +14,11 @@
 save()
 local meta = redis.call('HMGET', META, 'n', 'sum')
 local counters = redis.call('HMGET', STATE, 'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved', 'filtered')
-local undelivered = tonumber(meta[1]) - state.n + state.over
-local oldest = redis.call('ZRANGE', OUT, 0, 0)[1]
-local age = oldest and now - ms_of(oldest) or -1
-if state.over > 0 then
-  local left = redis.call('HGET', OVERFLOW, redis.call('ZRANGE', OVERFLOWED, 0, 0)[1])
-  age = math.max(age, now - tonumber(string.match(left, '^%d+:%d+:(%d+)')))
-elseif not oldest and undelivered > 0 then
-  local entry = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1)[1]
-  age = entry and now - tonumber(string.match(entry[1], '^%d+')) or -1
-end
+local undelivered = tonumber(meta[1]) - state.n + state.over + state.src
 local out, dead = redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD)
 local parked = out - dead - redis.call('ZCARD', LEASED) - redis.call('ZCARD', WAITING) - redis.call('HLEN', ACKED)
 local reply = {OK, undelivered, out, dead, parked,
-  tonumber(meta[2]) - state.sum + state.bytes + state.overbytes, age}
+  tonumber(meta[2]) - state.sum + state.bytes + state.overbytes + state.srcbytes, oldest_age()}
 for _, counter in ipairs(counters) do
   reply[#reply + 1] = tonumber(counter or 0)
 end

@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var sweepScript = newScript("sweep", with(onRules, "retain", "old", "retention", "filter", "refill")...)
+var sweepScript = newScript("sweep", with(onRules, "source", "retain", "old", "retention", "filter", "refill")...)
 
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscriptions.SweepResult, error) {

@@ -5,6 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
+--       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1,
 --       ms for which the log keeps what was acked
@@ -58,6 +59,26 @@ local function drop_old()
   forget_popped()
 end
 
+-- drop_old_source drops what the source has of such, a bounded number at once: the oldest come first.
+local function drop_old_source()
+  local used, bytes_ = {}, 0
+  for _, member in ipairs(redis.call('ZRANGE', SOURCE, 0, MESSAGES_MAX - 1)) do
+    if ms_of(member) >= cutoff or looked + bytes_ >= BYTES_MAX then
+      break
+    end
+    local id = id_of(member)
+    local entry = redis.call('XRANGE', LOG, id, id)[1]
+    if entry then
+      local _, size = read(entry)
+      bytes_ = bytes_ + size
+    end
+    count(entry and 'dropped' or 'lost', 1)
+    used[#used + 1] = member
+  end
+  looked = looked + bytes_
+  out_of_source(used, #used, bytes_)
+end
+
 -- take_dead takes what is dead and not held, and revives what the rules no longer call dead.
 local function take_dead()
   local members = redis.call('ZRANGE', DEAD, '-inf', now, 'BYSCORE', 'LIMIT', 0, MESSAGES_MAX)
@@ -108,7 +129,8 @@ end
 -- left tells whether another sweep now would find something.
 local function left()
   local oldest, dead, lease = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD), head_of(LEASED)
-  return dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
+  local first = in_source()
+  return state.purge ~= '' or first and ms_of(first) < cutoff or dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
     or any_hungry() and redis.call('ZCARD', OUT) < bound
 end
 
@@ -125,6 +147,9 @@ end
 retain('retain:' .. SUB, tonumber(ARGV[REST + 3]))
 local before = next_due()
 skip_old(last)
+if purge() then
+  drop_old_source()
+end
 refill(largest) -- before anything makes more keys hungry: with a filter only what was there before has been judged
 drop_old()
 expire()

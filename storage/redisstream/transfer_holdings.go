@@ -18,6 +18,7 @@ type holdings struct {
 	projects []string
 	topics   []subscriptions.Topic
 	subs     []subscriptions.Subscription
+	snaps    []subscriptions.Snapshot
 	count    tally // of the records
 }
 
@@ -68,6 +69,12 @@ func (h *holdings) add(p recordsPart) error {
 				return err
 			}
 			h.subs = append(h.subs, sub)
+		case strings.HasPrefix(r.name, snapshots):
+			snap, err := decodeSnapshot(subscriptions.SnapshotName{Project: p.project, ID: r.name[len(snapshots):]}, r.text)
+			if err != nil {
+				return err
+			}
+			h.snaps = append(h.snaps, snap)
 		default:
 			return fmt.Errorf("redisstream: project %s has the record %q of an unknown kind: a newer Postrider wrote it", p.project, r.name)
 		}
@@ -75,7 +82,7 @@ func (h *holdings) add(p recordsPart) error {
 	return nil
 }
 
-// slots are those of topics with a record, and those that a subscription's record names, in order of uid.
+// slots are those of topics with a record, and those that the record of a subscription or a snapshot names, in order of uid.
 func (h *holdings) slots() []heldTopic {
 	all, uids := map[string]*heldTopic{}, map[subscriptions.TopicName]string{}
 	for _, t := range h.topics {
@@ -90,6 +97,11 @@ func (h *holdings) slots() []heldTopic {
 		}
 		if sub.DeadLetter != nil && uids[sub.DeadLetter.Topic] != "" {
 			t.deadLetters = append(t.deadLetters, uids[sub.DeadLetter.Topic])
+		}
+	}
+	for _, snap := range h.snaps {
+		if all[snap.TopicUID] == nil {
+			all[snap.TopicUID] = &heldTopic{uid: snap.TopicUID}
 		}
 	}
 	list := make([]heldTopic, 0, len(all))

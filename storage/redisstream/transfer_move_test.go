@@ -49,7 +49,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s: stats are\n%+v, not\n%+v", c.name, got, stats)
 		}
 		moved.goesOn()
-		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 9 || report.Subscriptions != 15 {
+		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 11 || report.Subscriptions != 16 {
 			t.Errorf("%s: %+v", c.name, report)
 		}
 		report.Frozen, report.Verified = 0, false

@@ -164,8 +164,18 @@ func entriesOf(reply []any) ([]entry, error) {
 
 // attached are the uids of a topic's subscriptions.
 func (s *Store) attached(ctx context.Context, topic string) ([]string, error) {
+	return s.namesIn(ctx, topic, "subs")
+}
+
+// taken are the uids of a topic's snapshots.
+func (s *Store) taken(ctx context.Context, topic string) ([]string, error) {
+	return s.namesIn(ctx, topic, "snapshots")
+}
+
+// namesIn are the fields of a hash of a topic's slot.
+func (s *Store) namesIn(ctx context.Context, topic, hash string) ([]string, error) {
 	var uids []string
-	err := s.readKey(ctx, keyPart{topic: topic, name: "subs", sort: sortHash}, func(p part) error {
+	err := s.readKey(ctx, keyPart{topic: topic, name: hash, sort: sortHash}, func(p part) error {
 		for _, sub := range p.(keyPart).pairs {
 			uids = append(uids, sub.name)
 		}
@@ -219,8 +229,17 @@ func (s *Store) readSlot(ctx context.Context, topic string, put func(part) error
 		return err
 	}
 	slot := s.keys.topicSlot(topic)
-	if err := s.readKeys(ctx, topic, slot[2:], put); err != nil {
+	if err := s.readKeys(ctx, topic, append(slot[2:len(slot):len(slot)], s.keys.snapshots(topic)), put); err != nil {
 		return err
+	}
+	snaps, err := s.taken(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for _, uid := range snaps {
+		if err := s.readKeys(ctx, topic, s.keys.snapshot(topic, uid), put); err != nil {
+			return err
+		}
 	}
 	for _, uid := range uids {
 		if err := s.readKeys(ctx, topic, s.keys.subscription(topic, uid)[len(slot)-1:], put); err != nil {
@@ -278,15 +297,19 @@ func (s *Store) observe(ctx context.Context, meta topicMeta, put func(part) erro
 		return err
 	}
 	for _, uid := range uids {
-		if err := s.observeSubscription(ctx, meta, uid, put); err != nil {
+		if err := s.observeUnsought(ctx, meta, uid, put); err != nil {
 			return err
 		}
+	}
+	if err := s.observeSnapshots(ctx, meta, put); err != nil {
+		return err
 	}
 	return s.readKey(ctx, keyPart{topic: meta.topic, name: "taken", sort: sortZSet, ttl: stays}, put)
 }
 
 // observeSubscription reads one subscription: first its state, then what its keys left in the log, and then its outstanding
-// messages, to which the former turn but never the other way. Without state there is nothing to read.
+// messages, to which the former turn but never the other way, unless there is a seek: see observeUnsought. Without state there
+// is nothing to read.
 func (s *Store) observeSubscription(ctx context.Context, meta topicMeta, uid string, put func(part) error) error {
 	keys := s.keys.subscription(meta.topic, uid)
 	reply, err := s.run(ctx, subscriptionScript, keys[:5], uid)
@@ -314,6 +337,9 @@ func (s *Store) observeSubscription(ctx context.Context, meta topicMeta, uid str
 	}
 	overflow := keyPart{topic: meta.topic, name: "overflow:" + uid, sort: sortHash, ttl: stays}
 	if err := s.readKey(ctx, overflow, put); err != nil {
+		return err
+	}
+	if err := s.observeSource(ctx, p, put); err != nil {
 		return err
 	}
 	return s.observeOutstanding(ctx, keys, p, put)

@@ -17,6 +17,7 @@ type observed struct {
 	sub      subscriptionPart
 	left     []pair // key hash, count:bytes:id as in overflow
 	messages []outstanding
+	source   []pair // member, n
 
 	sizes map[string]int64    // by member, as the log has them
 	rest  map[string]leftover // by key hash: what the log has behind the id
@@ -70,11 +71,17 @@ func (o *observed) build() []keyPart {
 			add("hungry", key, itoa(r.first))
 		}
 	}
+	src, srcbytes := o.buildSource(add)
 	state := slices.Clone(o.sub.state)
 	setValue(state, "bytes", itoa(bytes))
 	setValue(state, "over", itoa(over))
 	setValue(state, "overbytes", itoa(overbytes))
 	setValue(state, "acked", itoa(numberOf(state, "acked")+int64(len(o.messages)-len(kept))))
+	if src > 0 || valueOf(state, "src") != "" {
+		state = putValue(state, "src", itoa(src))
+		state = putValue(state, "srcbytes", itoa(srcbytes))
+		setValue(state, "purge", "")
+	}
 	keys["s"] = state
 	return o.parts(keys)
 }

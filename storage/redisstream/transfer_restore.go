@@ -59,6 +59,8 @@ type restore struct {
 	topics   map[string]*restored            // by uid: those that are wanted
 	wanted   map[string]*subscriptions.Match // by uid of a subscription, what it selects
 	sub      *observed                       // what came of the present subscription so far
+	// snapshots are the uids of those with a record.
+	snapshots map[string]bool
 }
 
 // restored is what came of a topic so far.
@@ -113,7 +115,7 @@ func (r *restore) run(ctx context.Context, file io.ReadSeeker) error {
 
 // expect says what is wanted of the backup, and notes it, so that what was begun can be thrown away.
 func (r *restore) expect(ctx context.Context, held holdings) error {
-	r.held, r.wanted = held, map[string]*subscriptions.Match{}
+	r.held, r.wanted, r.snapshots = held, map[string]*subscriptions.Match{}, map[string]bool{}
 	slots := held.slots()
 	for _, t := range slots {
 		r.topics[t.uid] = &restored{last: "0-0", subs: map[string]bool{}}
@@ -123,6 +125,9 @@ func (r *restore) expect(ctx context.Context, held holdings) error {
 		if r.wanted[sub.UID], err = subscriptions.NewMatch(sub.Filter, sub.Routing); err != nil {
 			return fmt.Errorf("redisstream: %s has a filter that cannot be read: a newer Postrider wrote it: %w", sub.Name, err)
 		}
+	}
+	for _, snap := range held.snaps {
+		r.snapshots[snap.UID] = true
 	}
 	for _, project := range held.projects {
 		if err := r.client.SAdd(ctx, r.keys.projects(), project).Err(); err != nil {
@@ -151,6 +156,9 @@ func (r *restore) part(ctx context.Context, p part) error {
 	case logPart:
 		return r.ofTopic(ctx, p.topic, func(t *restored) error { return r.log(ctx, t, p) })
 	case keyPart:
+		if p = r.ofRecords(p); len(p.pairs) == 0 {
+			return nil
+		}
 		return r.ofTopic(ctx, p.topic, func(t *restored) error {
 			if p.name == "meta" {
 				t.meta = &topicMeta{p}
@@ -176,11 +184,14 @@ func (o *observed) take(p part) bool {
 		o.messages = append(o.messages, p.messages...)
 		return true
 	case keyPart:
-		if p.name != "overflow:"+o.sub.uid {
-			return false
+		switch p.name {
+		case "overflow:" + o.sub.uid:
+			o.left = append(o.left, p.pairs...)
+			return true
+		case "source:" + o.sub.uid:
+			o.source = append(o.source, p.pairs...)
+			return true
 		}
-		o.left = append(o.left, p.pairs...)
-		return true
 	}
 	return false
 }
@@ -248,7 +259,11 @@ func (r *restore) endSubscription(ctx context.Context) error {
 	}
 	t.subs[o.sub.uid] = true
 	var err error
-	if o.sizes, err = r.sizes(ctx, o.sub.topic, o.messages); err != nil {
+	all := slices.Clone(o.messages)
+	for _, m := range o.source {
+		all = append(all, outstanding{member: m.name})
+	}
+	if o.sizes, err = r.sizes(ctx, o.sub.topic, all); err != nil {
 		return err
 	}
 	if o.rest, err = r.leftovers(ctx, *t.meta, o, match); err != nil {

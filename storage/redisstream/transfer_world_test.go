@@ -174,6 +174,7 @@ func (w *transferWorld) fill() {
 	w.overflow(w.topic("shop", "hot-filtered"), "hot-filtered", "attributes:even")
 	w.confirm(w.topic("shop", "once"))
 	w.block(w.topic("shop", "blocked"))
+	w.sought(w.topic("shop", "sought"))
 	w.ok(w.service.DetachSubscription(ctx, detached))
 	w.ok(w.service.DeleteTopic(ctx, gone))
 	_, err := w.service.UpdateTopic(ctx, subscriptions.Topic{Name: orders, Labels: map[string]string{"a": "b"}}, []string{"labels"})
@@ -245,6 +246,35 @@ func (w *transferWorld) confirm(topic subscriptions.TopicName) {
 	w.ok(w.service.Acknowledge(w.Context(), sub, []string{got[0].AckID}))
 }
 
+// sought makes a subscription that a seek took back, with a part of that leased again, and snapshots: one of it, one of what the
+// key of another left in the log, and one of a subscription that is gone.
+func (w *transferWorld) sought(topic subscriptions.TopicName) {
+	w.Helper()
+	ctx := w.Context()
+	sub := w.subscribe("shop", "sought", topic, nil)
+	snapshot := func(id string, of subscriptions.SubscriptionName) {
+		_, err := w.service.CreateSnapshot(ctx, subscriptions.Snapshot{Name: subscriptions.SnapshotName{Project: "shop", ID: id}, Subscription: of})
+		w.ok(err)
+	}
+	start := time.Now().Add(-time.Hour)
+	w.publish(topic, 20)
+	got, err := w.service.Pull(ctx, sub, 12, true)
+	w.ok(err)
+	w.ok(w.service.Acknowledge(ctx, sub, []string{got[3].AckID, got[4].AckID}))
+	w.ok(w.service.Seek(ctx, sub, subscriptions.SeekTarget{Time: &start}))
+	_, err = w.service.Pull(ctx, sub, 3, true)
+	w.ok(err)
+	snapshot("of-sought", sub)
+	snapshot("of-hot", subscriptions.SubscriptionName{Project: "shop", ID: "hot"})
+	past := w.topic("shop", "past")
+	short := subscriptions.SubscriptionName{Project: "shop", ID: "short-lived"}
+	_, err = w.service.CreateSubscription(ctx, subscriptions.Subscription{Name: short, Topic: past})
+	w.ok(err)
+	w.publish(past, 5)
+	snapshot("of-past", short)
+	w.ok(w.service.DeleteSubscription(ctx, short))
+}
+
 // exhaust gives the first n messages of a subscription all their attempts.
 func (w *transferWorld) exhaust(sub subscriptions.SubscriptionName, n int) {
 	w.Helper()
@@ -312,7 +342,7 @@ func (w *transferWorld) dump() map[string]string {
 // coversAll fails unless there is something under each key that a subscription can have. Who adds one must teach it to fill.
 func (w *transferWorld) coversAll(dump map[string]string) {
 	w.Helper()
-	for _, part := range redisstream.SubscriptionKeys() {
+	for _, part := range append(redisstream.SubscriptionKeys(), "snapshots", "snapshot:", "held:", "left:", "leftat:") {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(dump)), func(key string) bool { return strings.Contains(key, "}:"+part) }) {
 			w.Errorf("no subscription has anything under %s: what is not there cannot be missed", part)
 		}

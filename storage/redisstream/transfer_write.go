@@ -122,8 +122,21 @@ func (s *Store) clear(ctx context.Context, topic string) error {
 			return failed(ctx, "clear a topic", err)
 		}
 	}
+	snaps, err := s.taken(ctx, topic)
+	if err != nil {
+		return err
+	}
+	for page := range slices.Chunk(snaps, pageKeys/4) {
+		var keys []string
+		for _, uid := range page {
+			keys = append(keys, s.keys.snapshot(topic, uid)...)
+		}
+		if err := s.client.Unlink(ctx, keys...).Err(); err != nil {
+			return failed(ctx, "clear a topic", err)
+		}
+	}
 	slot := s.keys.topicSlot(topic)
-	return failed(ctx, "clear a topic", s.client.Unlink(ctx, slot[0], slot[2], slot[3], slot[4]).Err())
+	return failed(ctx, "clear a topic", s.client.Unlink(ctx, slot[0], slot[2], slot[3], slot[4], s.keys.snapshots(topic)).Err())
 }
 
 // sizes are those of outstanding messages, as the log has them. One that has vanished has none.

@@ -32,12 +32,15 @@ end
 -- the lowest floor, so as many of the newest are kept: no id has to be known. Unless the log can be emptied, nothing is done
 -- for fewer than a node's worth of entries, or of bytes.
 local function trim(eager)
-  local meta = redis.call('HMGET', META, 'n', 'max', 'kept', 'keep', 'v', 'retained')
+  local meta = redis.call('HMGET', META, 'n', 'max', 'kept', 'keep', 'v', 'retained', 'closed')
   local last, largest = tonumber(meta[1]), tonumber(meta[2])
   if not last or meta[5] ~= FORMAT then
     return false
   end
   local floor = tonumber(redis.call('ZRANGE', FLOORS, 0, 0, 'WITHSCORES')[2]) or last
+  if meta[7] and redis.call('HLEN', SUBS) == 0 then
+    floor = last -- there is nobody left to seek to a snapshot
+  end
   if meta[6] then
     floor = math.min(floor, retained_floor(tonumber(meta[6]), last))
   end

@@ -54,25 +54,49 @@ func subs(r *rig) kind[subscriptions.SubscriptionName, subscriptions.Subscriptio
 	}
 }
 
+func snaps(r *rig) kind[subscriptions.SnapshotName, subscriptions.Snapshot] {
+	return kind[subscriptions.SnapshotName, subscriptions.Snapshot]{
+		func(name subscriptions.SnapshotName, uid string, revision int64) subscriptions.Snapshot {
+			s := filled[subscriptions.Snapshot]()
+			s.TopicDeleted = false // is not stored
+			s.Name, s.UID, s.Revision = name, uid, revision
+			return s
+		},
+		func(project, id string) subscriptions.SnapshotName {
+			return subscriptions.SnapshotName{Project: project, ID: id}
+		},
+		r.Store.InsertSnapshot, r.Store.Snapshot, r.Store.ReplaceSnapshot, r.Store.RemoveSnapshot, r.Store.ListSnapshots,
+		func(n subscriptions.SnapshotName) subscriptions.Change { return subscriptions.Change{Snapshot: n} },
+	}
+}
+
 var cataloguing = []check{
 	{"topics round trip", func(r *rig) { roundTrip(r, topics(r)) }},
 	{"subscriptions round trip", func(r *rig) { roundTrip(r, subs(r)) }},
+	{"snapshots round trip", func(r *rig) { roundTrip(r, snaps(r)) }},
 	{"topics are inserted once", func(r *rig) { insertOnce(r, topics(r)) }},
 	{"subscriptions are inserted once", func(r *rig) { insertOnce(r, subs(r)) }},
+	{"snapshots are inserted once", func(r *rig) { insertOnce(r, snaps(r)) }},
 	{"topics are replaced in order", func(r *rig) { replaceInOrder(r, topics(r)) }},
 	{"subscriptions are replaced in order", func(r *rig) { replaceInOrder(r, subs(r)) }},
+	{"snapshots are replaced in order", func(r *rig) { replaceInOrder(r, snaps(r)) }},
 	{"topics are removed by uid", func(r *rig) { removeByUID(r, topics(r)) }},
 	{"subscriptions are removed by uid", func(r *rig) { removeByUID(r, subs(r)) }},
+	{"snapshots are removed by uid", func(r *rig) { removeByUID(r, snaps(r)) }},
 	{"topics are listed in pages", func(r *rig) { listPages(r, topics(r)) }},
 	{"subscriptions are listed in pages", func(r *rig) { listPages(r, subs(r)) }},
+	{"snapshots are listed in pages", func(r *rig) { listPages(r, snaps(r)) }},
 	{"topics of one project only", func(r *rig) { listProject(r, topics(r)) }},
 	{"subscriptions of one project only", func(r *rig) { listProject(r, subs(r)) }},
+	{"snapshots of one project only", func(r *rig) { listProject(r, snaps(r)) }},
 	{"topics are isolated", func(r *rig) { recordsIsolated(r, topics(r)) }},
 	{"subscriptions are isolated", func(r *rig) { recordsIsolated(r, subs(r)) }},
-	{"the two kinds share no names", kindsApart},
+	{"snapshots are isolated", func(r *rig) { recordsIsolated(r, snaps(r)) }},
+	{"the kinds share no names", kindsApart},
 	{"projects", projects},
 	{"changes of topics", func(r *rig) { changes(r, topics(r)) }},
 	{"changes of subscriptions", func(r *rig) { changes(r, subs(r)) }},
+	{"changes of snapshots", func(r *rig) { changes(r, snaps(r)) }},
 }
 
 func roundTrip[N comparable, R any](r *rig, k kind[N, R]) {
@@ -198,11 +222,19 @@ func kindsApart(r *rig) {
 	r.ok(t.remove(r.Context(), t.name(project, "id"), "t"))
 	_, err = s.get(r.Context(), s.name(project, "id"))
 	r.ok(err)
+	n := snaps(r)
+	_, err = n.get(r.Context(), n.name(project, "id"))
+	r.code(err, subscriptions.NotFound)
+	r.ok(n.insert(r.Context(), n.make(n.name(project, "id"), "n", 1)))
+	r.ok(s.remove(r.Context(), s.name(project, "id"), "s"))
+	_, err = n.get(r.Context(), n.name(project, "id"))
+	r.ok(err)
 }
 
 func projects(r *rig) {
-	a, b, c := unique("a"), unique("b"), unique("c")
-	t, s := topics(r), subs(r)
+	a, b, c, d := unique("a"), unique("b"), unique("c"), unique("d")
+	t, s, n := topics(r), subs(r), snaps(r)
+	r.ok(n.insert(r.Context(), n.make(n.name(d, "one"), "n", 1)))
 	r.ok(t.insert(r.Context(), t.make(t.name(b, "one"), "t", 1)))
 	r.ok(t.insert(r.Context(), t.make(t.name(b, "two"), "t", 1)))
 	r.ok(s.insert(r.Context(), s.make(s.name(a, "id"), "s", 1)))
@@ -211,7 +243,7 @@ func projects(r *rig) {
 	got, err := r.Store.Projects(r.Context())
 	r.ok(err)
 	slices.Sort(got)
-	same(r, "projects", got, []string{a, b, c})
+	same(r, "projects", got, []string{a, b, c, d})
 }
 
 // changes are entered by what wrote something, and by nothing else.

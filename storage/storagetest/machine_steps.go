@@ -290,6 +290,9 @@ func (m *machine) retainTopic() {
 
 func (m *machine) retain(t *modelTopic, d time.Duration) {
 	m.trim() // what is not cut off yet, which may differ, would be kept now
+	if d > t.ref.Retention {
+		t.raised = max(m.latest, m.now()) + 1
+	}
 	t.ref.Revision++
 	t.ref.Retention = d
 	m.do("retain", func(store subscriptions.Store) error { return store.OpenTopic(ctx, t.ref) })
@@ -300,7 +303,11 @@ func (m *machine) retainAcked() {
 	s := m.anySub()
 	m.trim() // as in retain
 	s.ref.Revision++
-	s.ref.Retain = rapid.SampledFrom([]time.Duration{0, 10 * time.Minute, time.Hour}).Draw(m.T, "retention")
+	d := rapid.SampledFrom([]time.Duration{0, 10 * time.Minute, time.Hour}).Draw(m.T, "retention")
+	if d > s.ref.Retain {
+		s.raised = max(m.latest, m.now()) + 1
+	}
+	s.ref.Retain = d
 	m.do("retain acked", func(store subscriptions.Store) error { return store.Revise(ctx, s.ref) })
 }
 

@@ -32,6 +32,8 @@ func Run(t *testing.T, factory Factory) {
 		"vanish":      vanishing,
 		"retain":      retaining,
 		"scale":       scaling,
+		"seek":        seeking,
+		"snapshot":    snapshotting,
 		"wake":        waking,
 		"watch":       watching,
 		"keys":        keeping,

@@ -1,0 +1,66 @@
+-- Places in the log, between two messages: {id, n, sum}. No entry has the id of a place.
+local ends = redis.call('HMGET', META, 'n', 'ms', 'sum')
+local log_end = {
+  id = string.format('%.0f-%.0f', tonumber(ends[2]), tonumber(ends[1]) * 10000 + 9999), n = tonumber(ends[1]), sum = tonumber(ends[3]),
+}
+
+-- before is the place before the first of so many entries, or the end.
+local function before(entries)
+  local entry = entries[1]
+  if not entry then
+    return log_end
+  end
+  local n, size = read(entry)
+  return {id = string.format('%s-%.0f', string.match(entry[1], '^%d+'), n * 10000 - 1), n = n - 1, sum = sum_of(entry) - size}
+end
+
+-- since is the place before the first message that was published at a time or later.
+local function since(ms)
+  return before(redis.call('XRANGE', LOG, string.format('%.0f-0', math.max(0, ms)), '+', 'COUNT', 1))
+end
+
+-- after is the place after an id, before what comes next.
+local function after(id)
+  return before(redis.call('XRANGE', LOG, '(' .. id, '+', 'COUNT', 1))
+end
+
+local function earlier(a, b)
+  return b.n < a.n and b or a
+end
+
+local function later(a, b)
+  return b.n > a.n and b or a
+end
+
+-- gather makes all that is outstanding the source.
+local function gather()
+  if state.src > 0 then
+    redis.call('ZUNIONSTORE', SOURCE, 2, SOURCE, OUT)
+  elseif redis.call('EXISTS', OUT) == 1 then
+    redis.call('RENAME', OUT, SOURCE)
+  end
+  set('src', redis.call('ZCARD', SOURCE))
+  set('srcbytes', state.srcbytes + state.bytes)
+end
+
+-- restart begins a new epoch at a place, with nothing outstanding. keep_left says whether what keys left in the log stays so.
+local function restart(place, keep_left)
+  redis.call('UNLINK', LEASED, WAITING, DEAD, OUT, DELIVERIES, ORDER, QUEUES, ACKED, HUNGRY, FAILURES, BLOCKED)
+  if state.over > 0 and keep_left then
+    redis.call('COPY', OVERFLOWED, HUNGRY)
+  else
+    redis.call('UNLINK', OVERFLOW, OVERFLOWED)
+    set('over', 0)
+    set('overbytes', 0)
+  end
+  set('id', place.id)
+  set('n', place.n)
+  set('sum', place.sum)
+  set('epoch', state.epoch + 1)
+  set('bytes', 0)
+  set('bound', 0)
+  set('used', now)
+  settle_floor()
+  save()
+  announce('d ' .. SUB .. ' 0')
+end

@@ -1,0 +1,77 @@
+package redisstream
+
+import (
+	"context"
+	"slices"
+
+	"postrider/subscriptions"
+)
+
+// onSource is what scripts need that look at the source.
+var onSource = with(onSubscription, "trim_log", "outstanding", "source")
+
+var (
+	seekScript    = newScript("seek", with(onSource, "overflow", "place")...)
+	restoreScript = newScript("restore", with(onSource, "place")...)
+	purgeScript   = newScript("purge_source", onSource...)
+)
+
+// How a script on the source ended.
+const (
+	sourceDone   = 0
+	sourcePurge  = 1 // but for purge_source
+	sourceAgain  = 2 // not at all: purge_source comes first
+	sourceAbsent = 3 // not at all: there is no snapshot, or none can be taken
+)
+
+// Seek implements subscriptions.Seeks. Only the log knows how large messages are, so when some of those that were outstanding
+// are acked and others not, the ones that are acked are taken out a few hundred at a time.
+func (s *Store) Seek(ctx context.Context, r subscriptions.SeekRequest) (result subscriptions.SeekResult, err error) {
+	sc, extra, args := seekScript, []string(nil), []any{ceilMilli(r.Time), oneIf(r.ValidateOnly)}
+	if r.Snapshot != "" {
+		sc, extra, args = restoreScript, s.keys.snapshot(r.Topic, r.Snapshot), []any{oneIf(r.ValidateOnly)}
+	}
+	err = s.onPurged(ctx, r.Ref, func() (int64, error) {
+		f, err := s.onStateAnd(ctx, sc, r.Ref, extra, args...)
+		if err != nil {
+			return 0, err
+		}
+		how := f.int()
+		result = subscriptions.SeekResult{Unacked: f.int(), Acked: f.int()}
+		if how == sourceAbsent {
+			return how, subscriptions.Errorf(subscriptions.NotFound, "the snapshot does not exist")
+		}
+		return how, f.err
+	})
+	return result, err
+}
+
+// onPurged runs a script, with what an earlier seek has left undone before it, and what this one has after it.
+func (s *Store) onPurged(ctx context.Context, ref subscriptions.Ref, do func() (how int64, err error)) error {
+	for {
+		how, err := do()
+		if err != nil || how != sourcePurge && how != sourceAgain {
+			return err
+		}
+		for more := true; more; {
+			f, err := s.onState(ctx, purgeScript, ref)
+			if err != nil {
+				return err
+			}
+			if more = f.int() == 1; f.err != nil {
+				return f.err
+			}
+		}
+		if how == sourcePurge {
+			return nil
+		}
+	}
+}
+
+// onStateAnd is onState with more keys than a subscription's.
+func (s *Store) onStateAnd(ctx context.Context, sc *script, ref subscriptions.Ref, extra []string, args ...any) (*fields, error) {
+	keys := slices.Concat(s.keys.subscription(ref.Topic, ref.Subscription), extra)
+	all := append([]any{s.now(), ref.Revision, s.keys.wake(ref.Topic), ref.Subscription}, args...)
+	reply, err := s.run(ctx, sc, keys, all...)
+	return &fields{name: sc.name, rest: reply}, err
+}
