@@ -148,6 +148,16 @@ func (s *session) subscription(arg string) (subscriptions.SubscriptionName, erro
 	return name, refusal(name.Validate())
 }
 
+// snapshot is topic for a snapshot.
+func (s *session) snapshot(arg string) (subscriptions.SnapshotName, error) {
+	if strings.Contains(arg, "/") {
+		name, err := subscriptions.ParseSnapshotName("snapshot", arg)
+		return name, refusal(err)
+	}
+	name := subscriptions.SnapshotName{Project: s.project, ID: arg}
+	return name, refusal(name.Validate())
+}
+
 // refusal makes a usage error of one of the domain's own errors about an argument.
 func refusal(err error) error {
 	var e *subscriptions.Error

@@ -27,7 +27,8 @@ func newRoot(p process) *cobra.Command {
 	)
 	root.AddCommand(
 		newServe(p), newDemo(p), newBench(p), newMigrate(p), newBackup(p), newRestore(p),
-		newTopics(p), newSubscriptions(p), newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
+		newTopics(p), newSubscriptions(p), newSnapshots(p), newSeek(p),
+		newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
 		newVersion(p),
 	)
 	markRunErrors(root)
