@@ -14,6 +14,10 @@
 //	              |              +--> released --+      |
 //	              +---------- a free place -------------+
 //
+// How much is leased is the flow's to say: a window by how the endpoint does, a
+// push backoff for the whole subscription, limits of its own and of the server,
+// and a circuit breaker that keeps the backlog while the endpoint is down.
+//
 // A POST ends when the ack deadline is over, counted from before its lease was
 // asked for; the lease itself lasts a little longer. So a message is never with
 // the endpoint twice at once, as long as the endpoint gives up a request whose

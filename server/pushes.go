@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"postrider/server/api"
+	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
@@ -11,10 +13,31 @@ import (
 type Pushes interface {
 	// ClosePushBreaker: INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION.
 	ClosePushBreaker(context.Context, subscriptions.SubscriptionName) (was bool, err error)
+	// Explain: INVALID_ARGUMENT, NOT_FOUND.
+	Explain(context.Context, subscriptions.SubscriptionName) (subscriptions.Explanation, error)
 }
 
 // CloseBreaker closes the circuit breaker of a subscription's endpoint.
 func (h *handler) CloseBreaker(ctx context.Context, r api.CloseBreakerRequestObject) (api.CloseBreakerResponseObject, error) {
 	was, err := h.backend.ClosePushBreaker(ctx, subscriptionName(r.Project, r.Subscription))
 	return api.CloseBreaker200JSONResponse{WasOpen: was}, err
+}
+
+// Explain tells why nothing of a subscription is pushed now.
+func (h *handler) Explain(ctx context.Context, r api.ExplainRequestObject) (api.ExplainResponseObject, error) {
+	e, err := h.backend.Explain(ctx, subscriptionName(r.Project, r.Subscription))
+	answer := api.ExplainResponse{
+		Summary: e.Summary, Owner: e.Owner, BlockedKeys: wire.Int32(e.Blocked),
+		Undelivered: wire.Int64(e.Stats.Undelivered), Outstanding: wire.Int64(e.Stats.Outstanding), Dead: wire.Int64(e.Stats.Dead),
+	}
+	if e.Stats.OldestAge > 0 {
+		answer.OldestUnackedAge = wire.NewDuration(e.Stats.OldestAge)
+	}
+	if b := e.Breaker; b.Open {
+		now := time.Now()
+		answer.Breaker = &api.OpenBreaker{
+			OpenTime: wire.NewTimestamp(now.Add(-b.Since)), NextProbeTime: wire.NewTimestamp(now.Add(b.Probe)), FailedProbes: wire.Int32(b.Probes),
+		}
+	}
+	return api.Explain200JSONResponse(answer), err
 }

@@ -14,7 +14,7 @@ func newSubscriptions(p process) *cobra.Command {
 		Use: "subscriptions", Short: "Create, read, change and delete subscriptions", GroupID: groupClient, Args: noArgs,
 	}
 	c.AddCommand(newSubscriptionCreate(p), newSubscriptionGet(p), newSubscriptionList(p), newSubscriptionUpdate(p),
-		newSubscriptionDelete(p), newSubscriptionDetach(p), newModifyPushConfig(p), newCloseBreaker(p), newBlockedKeys(p), newUnblockKey(p))
+		newSubscriptionDelete(p), newSubscriptionDetach(p), newModifyPushConfig(p), newExplain(p), newCloseBreaker(p), newBlockedKeys(p), newUnblockKey(p))
 	return c
 }
 

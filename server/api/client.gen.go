@@ -177,6 +177,30 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 	CloseBreaker(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ExplainWithBody Tell why nothing is pushed now
+	//
+	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	//
+	// Errors: NOT_FOUND when there is no such subscription.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+	ExplainWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Explain Tell why nothing is pushed now
+	//
+	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	//
+	// Errors: NOT_FOUND when there is no such subscription.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+	Explain(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// SeekUndoablyWithBody Seek so that it can be undone, or say what a seek would change
 	//
 	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
@@ -1070,6 +1094,50 @@ func (c *Client) CloseBreakerWithBody(ctx context.Context, project ProjectID, su
 // Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 func (c *Client) CloseBreaker(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCloseBreakerRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExplainWithBody Tell why nothing is pushed now
+//
+// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+//
+// Errors: NOT_FOUND when there is no such subscription.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+func (c *Client) ExplainWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExplainRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Explain Tell why nothing is pushed now
+//
+// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+//
+// Errors: NOT_FOUND when there is no such subscription.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+func (c *Client) Explain(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExplainRequest(c.Server, project, subscription, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2615,6 +2683,60 @@ func NewCloseBreakerRequestWithBody(server string, project ProjectID, subscripti
 	}
 
 	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:closeBreaker", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewExplainRequest calls the generic Explain builder with application/json body
+func NewExplainRequest(server string, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewExplainRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewExplainRequestWithBody constructs an http.Request for the Explain method, with any body, and a specified content type
+func NewExplainRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:explain", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -4858,6 +4980,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 	CloseBreakerWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error)
 
+	// ExplainWithBodyWithResponse Tell why nothing is pushed now
+	//
+	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	//
+	// Errors: NOT_FOUND when there is no such subscription.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+	ExplainWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExplainResult, error)
+
+	// ExplainWithResponse Tell why nothing is pushed now
+	//
+	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	//
+	// Errors: NOT_FOUND when there is no such subscription.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+	ExplainWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*ExplainResult, error)
+
 	// SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
 	//
 	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
@@ -5769,6 +5915,35 @@ func (r CloseBreakerResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r CloseBreakerResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ExplainResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ExplainResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ExplainResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExplainResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -7047,6 +7222,42 @@ func (c *ClientWithResponses) CloseBreakerWithResponse(ctx context.Context, proj
 		return nil, err
 	}
 	return ParseCloseBreakerResult(rsp)
+}
+
+// ExplainWithBodyWithResponse Tell why nothing is pushed now
+//
+// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+//
+// Errors: NOT_FOUND when there is no such subscription.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+func (c *ClientWithResponses) ExplainWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExplainResult, error) {
+	rsp, err := c.ExplainWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExplainResult(rsp)
+}
+
+// ExplainWithResponse Tell why nothing is pushed now
+//
+// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
+// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+//
+// Errors: NOT_FOUND when there is no such subscription.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
+func (c *ClientWithResponses) ExplainWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*ExplainResult, error) {
+	rsp, err := c.Explain(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExplainResult(rsp)
 }
 
 // SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
@@ -8381,6 +8592,53 @@ func ParseCloseBreakerResult(rsp *http.Response) (*CloseBreakerResult, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest CloseBreakerResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseExplainResult parses an HTTP response from a ExplainWithResponse call
+func ParseExplainResult(rsp *http.Response) (*ExplainResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExplainResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ExplainResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

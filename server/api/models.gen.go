@@ -173,6 +173,33 @@ type ExpirationPolicy struct {
 	TTL *wire.Duration `json:"ttl,omitempty"`
 }
 
+// ExplainResponse defines model for ExplainResponse.
+type ExplainResponse struct {
+	// BlockedKeys Ordering keys that `:blockedKeys` lists, counted up to 1,000.
+	BlockedKeys wire.Int32 `json:"blockedKeys,omitempty"`
+
+	// Breaker A circuit breaker that is open.
+	Breaker *OpenBreaker `json:"breaker,omitempty"`
+
+	// Dead Messages that had all their attempts and wait to be moved to the dead-letter topic.
+	Dead wire.Int64 `json:"dead,omitempty"`
+
+	// OldestUnackedAge The age of the oldest message that is not acknowledged.
+	OldestUnackedAge *wire.Duration `json:"oldestUnackedAge,omitempty"`
+
+	// Outstanding Messages with the endpoint, waiting for a retry, behind another of their ordering key, or dead.
+	Outstanding wire.Int64 `json:"outstanding,omitempty"`
+
+	// Owner The server that pushes the subscription, by the name it has in this run.
+	Owner string `json:"owner,omitempty"`
+
+	// Summary The first thing that stands in the way, in a sentence.
+	Summary string `json:"summary,omitempty"`
+
+	// Undelivered Messages that were never leased.
+	Undelivered wire.Int64 `json:"undelivered,omitempty"`
+}
+
 // Health The state of the server.
 type Health struct {
 	// Status `ok`.
@@ -324,6 +351,18 @@ type OidcToken struct {
 	// ServiceAccountEmail The identity that the token speaks for; required. There is no directory of them: it is what the subscription
 	// says.
 	ServiceAccountEmail string `json:"serviceAccountEmail,omitempty"`
+}
+
+// OpenBreaker A circuit breaker that is open.
+type OpenBreaker struct {
+	// FailedProbes How often that failed.
+	FailedProbes wire.Int32 `json:"failedProbes,omitempty"`
+
+	// NextProbeTime When a message is tried next.
+	NextProbeTime *wire.Timestamp `json:"nextProbeTime,omitempty"`
+
+	// OpenTime When it opened.
+	OpenTime *wire.Timestamp `json:"openTime,omitempty"`
 }
 
 // OpenIDConfiguration Who signs push tokens, in the words of OpenID Connect Discovery 1.0.
@@ -902,6 +941,9 @@ type ListBlockedKeysJSONRequestBody = ListBlockedKeysRequest
 
 // CloseBreakerJSONRequestBody defines body for CloseBreaker for application/json ContentType.
 type CloseBreakerJSONRequestBody = Empty
+
+// ExplainJSONRequestBody defines body for Explain for application/json ContentType.
+type ExplainJSONRequestBody = Empty
 
 // SeekUndoablyJSONRequestBody defines body for SeekUndoably for application/json ContentType.
 type SeekUndoablyJSONRequestBody = SeekUndoablyRequest

@@ -36,6 +36,9 @@ type ServerInterface interface {
 	// CloseBreaker Close the circuit breaker of a push endpoint
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 	CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// Explain Tell why nothing is pushed now
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
+	Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// SeekUndoably Seek so that it can be undone, or say what a seek would change
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 	SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -192,6 +195,12 @@ func (_ Unimplemented) ListBlockedKeys(w http.ResponseWriter, r *http.Request, p
 // CloseBreaker Close the circuit breaker of a push endpoint
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 func (_ Unimplemented) CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// Explain Tell why nothing is pushed now
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
+func (_ Unimplemented) Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -555,6 +564,41 @@ func (siw *ServerInterfaceWrapper) CloseBreaker(w http.ResponseWriter, r *http.R
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CloseBreaker(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// Explain operation middleware
+func (siw *ServerInterfaceWrapper) Explain(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Explain(w, r, project, subscription)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2206,6 +2250,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker", wrapper.CloseBreaker)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:explain", wrapper.Explain)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:seek", wrapper.SeekUndoably)
 	})
 	r.Group(func(r chi.Router) {
@@ -2667,6 +2714,75 @@ type CloseBreakerdefaultJSONResponse struct {
 }
 
 func (response CloseBreakerdefaultJSONResponse) VisitCloseBreakerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *ExplainJSONRequestBody
+}
+
+type ExplainResponseObject interface {
+	VisitExplainResponse(w http.ResponseWriter) error
+}
+
+type Explain200JSONResponse ExplainResponse
+
+func (response Explain200JSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Explain400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response Explain400JSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Explain404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response Explain404JSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplaindefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ExplaindefaultJSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5432,6 +5548,9 @@ type StrictServerInterface interface {
 	// CloseBreaker Close the circuit breaker of a push endpoint
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 	CloseBreaker(ctx context.Context, request CloseBreakerRequestObject) (CloseBreakerResponseObject, error)
+	// Explain Tell why nothing is pushed now
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
+	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
 	// SeekUndoably Seek so that it can be undone, or say what a seek would change
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 	SeekUndoably(ctx context.Context, request SeekUndoablyRequestObject) (SeekUndoablyResponseObject, error)
@@ -5750,6 +5869,43 @@ func (sh *strictHandler) CloseBreaker(w http.ResponseWriter, r *http.Request, pr
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CloseBreakerResponseObject); ok {
 		if err := validResponse.VisitCloseBreakerResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// Explain operation middleware
+func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request ExplainRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body ExplainJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.Explain(ctx, request.(ExplainRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Explain")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExplainResponseObject); ok {
+		if err := validResponse.VisitExplainResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
