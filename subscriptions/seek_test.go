@@ -239,3 +239,52 @@ func TestStreamsFreeWhatASeekTakes(t *testing.T) {
 		w.want(texts(w.next(st, time.Second)), "[a b]")
 	})
 }
+
+// What a subscription with a filter gets is what it selects, so a snapshot must have been taken of one that selects the same.
+func TestSnapshotsAndFilters(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		filter := func(expression string) func(*subscriptions.Subscription) {
+			return func(s *subscriptions.Subscription) { s.Filter = expression }
+		}
+		w.subscribe("orders", "all")
+		w.subscribe("orders", "some", filter("attributes:k"))
+		w.subscribe("orders", "same", filter("attributes:k"))
+		w.subscribe("orders", "other", filter("attributes:other"))
+		_, err := w.Publish(w.ctx, topicName("orders"), []subscriptions.Message{{Data: []byte("a")}, {Data: []byte("b"), Attributes: map[string]string{"k": "v"}}})
+		w.must(err)
+		w.pull("some")
+		w.snapshot("of-some", "some")
+		w.snapshot("of-all", "all")
+		for _, sub := range []string{"some", "same", "all"} {
+			w.must(w.restore(sub, "of-some"))
+			w.want(w.pullTexts(sub), "[b]")
+		}
+		w.wantCode(w.restore("other", "of-some"), subscriptions.FailedPrecondition)
+		w.wantCode(w.restore("some", "of-all"), subscriptions.FailedPrecondition)
+	})
+}
+
+func TestAnUndoneSeek(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing")
+		w.publish("orders", "a", "b")
+		future := time.Now().Add(time.Hour)
+		to := subscriptions.SeekTarget{Time: &future}
+		would, err := w.SeekUndoably(w.ctx, subName("billing"), to, subscriptions.SeekOptions{ValidateOnly: true})
+		w.must(err)
+		w.want(would.Acked, 2)
+		done, err := w.SeekUndoably(w.ctx, subName("billing"), to, subscriptions.SeekOptions{})
+		w.must(err)
+		w.want(w.pullTexts("billing"), "[]")
+		w.must(w.Seek(w.ctx, subName("billing"), subscriptions.SeekTarget{Snapshot: &done.Undo}))
+		w.want(w.pullTexts("billing"), "[a b]")
+		missing := snapName("missing")
+		_, err = w.SeekUndoably(w.ctx, subName("billing"), subscriptions.SeekTarget{Snapshot: &missing}, subscriptions.SeekOptions{})
+		w.wantCode(err, subscriptions.NotFound)
+		page, _, err := w.ListSnapshots(w.ctx, "p", subscriptions.Page{})
+		w.must(err)
+		w.want(len(page), 1) // what was refused left none behind
+	})
+}
