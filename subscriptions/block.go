@@ -62,8 +62,14 @@ type BlocksResult struct {
 	Next BlockPlace
 }
 
-// Blocks tells what stands in the way of ordering keys.
+// Blocks tells what stands in the way of ordering keys, and takes it away.
 type Blocks interface {
 	// Blocked lists keys by how long they are blocked, the longest first.
 	Blocked(context.Context, BlocksRequest) (BlocksResult, error)
+	// Seize makes a message that has no earlier one of its key before it dead, from
+	// whatever state and whatever the delivery, and holds it: no sweep and no other
+	// Seize gets it for hold. It tells whether it did; a message that is gone, not
+	// the first, or held, it leaves alone. What is seized goes by Acknowledge or
+	// SettleDead, or lives again once nobody holds it.
+	Seize(ctx context.Context, ref Ref, r Receipt, hold time.Duration) (bool, error)
 }

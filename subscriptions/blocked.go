@@ -64,7 +64,8 @@ type Unblocking struct {
 // UnblockKey takes the message that blocks an ordering key out of the way, also
 // while it is being delivered: nobody gets it again. It does nothing to any
 // other message: NOT_FOUND when the key is not blocked, ABORTED when another
-// message blocks it by now. FAILED_PRECONDITION when there is no dead-letter
+// message blocks it by now, or somebody else acks or takes this one at the same
+// moment. FAILED_PRECONDITION when there is no dead-letter
 // topic for the message to go to; INVALID_ARGUMENT.
 func (s *Service) UnblockKey(ctx context.Context, name SubscriptionName, u Unblocking) error {
 	if err := name.Validate(); err != nil {
@@ -105,16 +106,37 @@ func (s *Service) blockingMessage(ctx context.Context, sub Subscription, key str
 	return Delivery{}, Errorf(NotFound, "orderingKey: %q is not blocked", clip(key, 64))
 }
 
-// remove takes a message from a subscription, whatever its state.
+// remove takes a message from a subscription, whatever its state. It seizes it
+// first: of an ack and several who remove it one comes first, and that one alone
+// succeeds.
 func (s *Service) remove(ctx context.Context, sub Subscription, d Delivery, deadLetter bool) error {
-	if !deadLetter {
-		s.log.InfoContext(ctx, "a message that blocked its ordering key is dropped", "subscription", sub.Name.String(), "message", d.Message.ID.String())
-		return s.store.Acknowledge(ctx, sub.Ref(), []Receipt{d.Receipt()})
+	if deadLetter {
+		if err := s.hasDeadLetterTopic(ctx, sub); err != nil {
+			return err
+		}
 	}
+	seized, err := s.store.Seize(ctx, sub.Ref(), d.Receipt(), moveHold)
+	if err != nil {
+		return err
+	}
+	if !seized {
+		return Errorf(Aborted, "messageId: %s is being taken away by somebody else", d.Message.ID)
+	}
+	if deadLetter {
+		// Should the topic go now the message lives again, when it is no longer held.
+		return s.moveDead(ctx, sub, []Delivery{d})
+	}
+	s.log.InfoContext(ctx, "a message that blocked its ordering key is dropped", "subscription", sub.Name.String(), "message", d.Message.ID.String())
+	return s.store.Acknowledge(ctx, sub.Ref(), []Receipt{d.Receipt()})
+}
+
+// hasDeadLetterTopic fails with FAILED_PRECONDITION when dead letters have
+// nowhere to go.
+func (s *Service) hasDeadLetterTopic(ctx context.Context, sub Subscription) error {
 	if sub.DeadLetter == nil {
 		return Errorf(FailedPrecondition, "%s has no dead-letter topic", sub.Name)
 	}
-	err := s.moveDead(ctx, sub, []Delivery{d})
+	_, err := s.GetTopic(ctx, sub.DeadLetter.Topic)
 	if CodeOf(err) == NotFound {
 		return Errorf(FailedPrecondition, "the dead-letter topic %s does not exist", sub.DeadLetter.Topic)
 	}

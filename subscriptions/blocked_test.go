@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -178,6 +179,10 @@ func TestCrashWhileAHeadIsDeadLettered(t *testing.T) {
 		func(w *world, dying *subscriptions.Service) {
 			_ = dying.UnblockKey(w.ctx, subName("billing"), u)
 			err := w.UnblockKey(w.ctx, subName("billing"), u)
+			if subscriptions.CodeOf(err) == subscriptions.Aborted {
+				wait(time.Minute) // until nobody has hold of it any more
+				err = w.UnblockKey(w.ctx, subName("billing"), u)
+			}
 			var e *subscriptions.Error
 			if err != nil && (!errors.As(err, &e) || e.Code != subscriptions.NotFound) {
 				w.Error(err)
@@ -198,5 +203,45 @@ func TestReasonsAreOneShortLine(t *testing.T) {
 	got := subscriptions.Reason(long + "\xff")
 	if len(got) > subscriptions.MaxReason || len(got) < subscriptions.MaxReason-3 || !strings.HasPrefix(got, "žluťoučký žluťoučký ") {
 		t.Errorf("got %d bytes: %q", len(got), got)
+	}
+}
+
+// Of an ack and two who take the head away, one comes first, and the others learn that they did not.
+func TestOnlyOneTakesAHeadAway(t *testing.T) {
+	for range 20 {
+		inWorld(t, func(w *world) {
+			w.topic("orders")
+			w.topic("dead")
+			w.subscribe("dead", "morgue")
+			w.subscribe("orders", "billing", ordered, exactlyOnce, deadLetterTo("dead"))
+			w.send("orders", "k", "0", "1")
+			w.nack("billing", w.pull("billing"))
+			held := w.pull("billing")
+			u := unblocking(w.blocked("billing")[0])
+			letter := u
+			letter.DeadLetter = true
+			results := make(chan error, 4)
+			var all sync.WaitGroup
+			for _, take := range []func() error{
+				func() error { return w.Acknowledge(w.ctx, subName("billing"), ackIDs(held)) },
+				func() error { return w.UnblockKey(w.ctx, subName("billing"), letter) },
+				func() error { return w.server(w.store).UnblockKey(w.ctx, subName("billing"), letter) },
+				func() error { return w.UnblockKey(w.ctx, subName("billing"), u) },
+			} {
+				all.Go(func() { results <- take() })
+			}
+			all.Wait()
+			close(results)
+			won := 0
+			for err := range results {
+				if err == nil {
+					won++
+				}
+			}
+			w.want(won, 1)
+			st := w.stats("billing")
+			w.want(st.Acked+st.DeadLettered, 1)
+			w.want(len(w.pull("morgue")), st.DeadLettered)
+		})
 	}
 }

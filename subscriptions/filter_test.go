@@ -200,7 +200,7 @@ func TestLookingEnds(t *testing.T) {
 			t.Helper()
 			start := time.Now()
 			w.must(do())
-			if took := time.Since(start); took < want || took > want+3*step {
+			if took := time.Since(start); took < want || took > want+10*step { // others may have their turn, too
 				t.Errorf("it took %v, want %v", took, want)
 			}
 		}

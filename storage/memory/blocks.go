@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"postrider/subscriptions"
 )
@@ -28,6 +29,17 @@ func (s *Store) Blocked(_ context.Context, r subscriptions.BlocksRequest) (resul
 		}
 	})
 	return result, err
+}
+
+// Seize implements subscriptions.Blocks.
+func (s *Store) Seize(_ context.Context, ref subscriptions.Ref, r subscriptions.Receipt, hold time.Duration) (seized bool, err error) {
+	err = s.onState(ref, func(st *state) {
+		m := st.find(r)
+		if seized = m != nil && st.isHead(m) && !(m.phase == dead && m.at > s.now); seized {
+			st.put(m, dead, s.now+millis(hold))
+		}
+	})
+	return seized, err
 }
 
 // blocked are the heads of ordering keys that have failed, in order of when they did first.

@@ -61,6 +61,7 @@ func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptio
 	var taken []subscriptions.Delivery
 	for _, m := range st.dead.upTo(now, stepMax) {
 		if !m.exhausted(r.Rules) {
+			st.sendBack(m) // it may have been seized under its lease
 			st.put(m, waiting, now)
 			continue
 		}

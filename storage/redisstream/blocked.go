@@ -4,9 +4,21 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"postrider/subscriptions"
 )
+
+var seizeScript = newScript("seize", with(onSubscription, "trim_log", "outstanding", "overflow", "order")...)
+
+// Seize implements subscriptions.Blocks.
+func (s *Store) Seize(ctx context.Context, ref subscriptions.Ref, r subscriptions.Receipt, hold time.Duration) (bool, error) {
+	f, err := s.onState(ctx, seizeScript, ref, member(r.ID, r.Key), r.Epoch, wholeMillis(hold))
+	if err != nil {
+		return false, err
+	}
+	return f.int() == 1, f.err
+}
 
 var blockedScript = newScript("blocked", with(onSubscription, "trim_log", "outstanding", "overflow", "order")...)
 

@@ -87,6 +87,9 @@ local function take_dead()
   for i, member in ipairs(members) do
     local attempts = numbers[i] - released[i]
     if not exhausted(attempts) then
+      if key_of(member) then
+        send_back(member) -- it may have been seized under its lease
+      end
       revived[#revived + 1], revived[#revived + 2] = now, member
     elseif #taken < most and looked < BYTES_MAX then
       local entry = look(member)

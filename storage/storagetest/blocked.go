@@ -22,6 +22,10 @@ var blocking = []check{
 	{"pages", blockedPages},
 	{"a page begins behind what has gone", blockedPagesGone},
 	{"a head that vanished", blockedVanished},
+	{"a head is seized, whatever its state", seizeAny},
+	{"what is seized is held", seizeHeld},
+	{"what is gone, or follows, is not seized", seizeNot},
+	{"what was seized and forgotten lives again, before what follows", seizeRevived},
 }
 
 // blockedBy reads all blocked keys, a page of so many at a time.
@@ -231,4 +235,71 @@ func blockedVanished(r *rig) {
 	s.refuse("no", s.leasesRun(1, "a1", "b1")...)
 	t.vanish(ids[0])
 	s.blocks("b1")
+}
+
+// seizes checks whether a message can be seized.
+func (s *sub) seizes(d subscriptions.Delivery, want bool) {
+	s.Helper()
+	got, err := s.Store.Seize(s.Context(), s.ref, d.Receipt(), hold)
+	s.ok(err)
+	same(s.rig, "seized "+string(d.Message.Data), got, want)
+}
+
+func seizeAny(r *rig) {
+	t, s := r.ordered()
+	t.send("a1", "b1", "a2", "-1")
+	ds := s.leasesRun(1, "a1", "b1", "-1")
+	s.rules.Retry = fixed(time.Minute)
+	s.refuse("no", ds[1])
+	for _, d := range ds {
+		s.seizes(d, true)
+	}
+	same(r, "dead", s.stats().Dead, int64(3))
+	s.confirm(ds[:1], ds[:1], nil)
+	s.leasesRun(1)
+	s.settle(ds[0])
+	s.ack(ds[1], ds[2])
+	s.ack(s.leasesRun(1, "a2")...)
+	got := s.stats()
+	same(r, "stats", got, subscriptions.Stats{Acked: 3, Nacked: 1, DeadLettered: 1})
+}
+
+func seizeHeld(r *rig) {
+	t, s := r.ordered()
+	s.rules.MaxAttempts = 1
+	t.send("a1")
+	ds := s.leasesRun(1, "a1")
+	s.seizes(ds[0], true)
+	s.seizes(ds[0], false)
+	same(r, "swept", len(s.sweep(10).Dead), 0)
+	r.Clock.Advance(hold)
+	s.seizes(ds[0], true)
+	r.Clock.Advance(hold)
+	same(r, "swept", len(s.sweep(10).Dead), 1)
+	s.seizes(ds[0], false)
+}
+
+func seizeNot(r *rig) {
+	t, s := r.ordered()
+	t.send("a1", "a2")
+	ds := s.leasesRun(2, "a1", "a2")
+	s.seizes(ds[1], false)
+	s.ack(ds[0])
+	s.seizes(ds[0], false)
+	other := ds[1]
+	other.Epoch++
+	s.seizes(other, false)
+	s.seizes(ds[1], true)
+}
+
+func seizeRevived(r *rig) {
+	t, s := r.ordered()
+	t.send("a1", "a2", "a3")
+	ds := s.leasesRun(3, "a1", "a2", "a3")
+	s.ack(ds[1])
+	s.seizes(ds[0], true)
+	r.Clock.Advance(hold)
+	s.sweep(10)
+	s.ack(s.leasesRun(3, "a1", "a2", "a3")...)
+	same(r, "outstanding", s.stats().Outstanding, int64(0))
 }

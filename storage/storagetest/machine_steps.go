@@ -148,6 +148,16 @@ func (m *machine) ack() {
 	s.gone(rs)
 }
 
+// seize makes messages dead, in place of an operator who dead-letters them.
+func (m *machine) seize() {
+	s := m.anySub()
+	r := m.receipts(s)[0]
+	seized := must(m, "seize", func(store subscriptions.Store) (bool, error) { return store.Seize(ctx, s.ref, r, hold) })
+	if msg := s.messages[r.ID]; seized && msg != nil {
+		msg.until, msg.unsure = 0, true
+	}
+}
+
 // blocked compares what stands in the way of keys, in pages of any size.
 func (m *machine) blocked() {
 	s := m.anySub()

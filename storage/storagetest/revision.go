@@ -21,6 +21,7 @@ func (s *sub) calls(ref subscriptions.Ref, d subscriptions.Delivery) map[string]
 	return map[string]func(context.Context) error{
 		"Attach": func(ctx context.Context) error { return s.Store.Attach(ctx, ref, s.name) },
 		"Revise": func(ctx context.Context) error { return s.Store.Revise(ctx, ref) },
+		"Seize":  func(ctx context.Context) error { _, err := s.Store.Seize(ctx, ref, rs[0], time.Minute); return err },
 		"Blocked": func(ctx context.Context) error {
 			_, err := s.Store.Blocked(ctx, subscriptions.BlocksRequest{Ref: ref, Max: 1})
 			return err
