@@ -12,9 +12,12 @@ import (
 
 // A thousand idle push subscriptions do nothing but what the domain's check for
 // lost wake-ups makes them do: some five leases a second, all together.
-func TestIdleSubscriptionsCostNothing(t *testing.T) {
+func TestIdleSubscriptionsCostNothing(t *testing.T) { idleSubscriptions(t, 1000) }
+
+func idleSubscriptions(t *testing.T, count int) {
+	t.Helper()
 	inBubble(t, func(b *bubble) {
-		const count, idle = 1000, 10 * time.Minute
+		const idle = 10 * time.Minute
 		before := runtime.NumGoroutine()
 		for i := range count {
 			b.must(b.service.CreateSubscription(b.Context(), subscriptions.Subscription{
