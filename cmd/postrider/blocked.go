@@ -49,7 +49,7 @@ func nextText(k api.BlockedKey) string {
 	case api.BlockedKeyStateDelivering:
 		return "being delivered"
 	case api.BlockedKeyStateDead:
-		return "goes to the dead-letter topic"
+		return "waits for the dead-letter topic"
 	}
 	if k.NextTime == nil {
 		return ""

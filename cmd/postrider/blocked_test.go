@@ -27,6 +27,10 @@ func TestBlockedKeysCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.run("nack", "billing", got[0].AckID)
+	if _, _, said := c.try("", "ack", "billing", got[0].AckID, "made-up"); !strings.Contains(said, "made-up: PERMANENT_FAILURE_INVALID_ACK_ID") ||
+		!strings.Contains(said, got[0].AckID+": PERMANENT_FAILURE_INVALID_ACK_ID") {
+		t.Errorf("ack says %s", said)
+	}
 	shown := squeeze(c.run("subscriptions", "blocked-keys", "billing"))
 	for _, want := range []string{"customer-17 " + got[0].Message.MessageID, "tried again in", "refused by the subscriber"} {
 		if !strings.Contains(shown, want) {

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -167,10 +169,34 @@ func refusal(err error) error {
 	return err
 }
 
-// serverError is an error that the server answered.
-type serverError struct{ Status, Message string }
+// serverError is an error that the server answered. Failures says of each ack id that had no effect why, when that is what
+// the error is about.
+type serverError struct {
+	Status, Message string
+	Failures        map[string]string
+}
 
-func (e serverError) Error() string { return e.Status + ": " + e.Message }
+func (e serverError) Error() string {
+	text := e.Status + ": " + e.Message
+	for _, id := range slices.Sorted(maps.Keys(e.Failures)) {
+		text += "\n  " + id + ": " + e.Failures[id]
+	}
+	return text
+}
+
+// failures reads which ack ids had no effect off the details of an error.
+func failures(details []api.ErrorDetail) map[string]string {
+	for _, detail := range details {
+		var info struct {
+			Reason   string
+			Metadata map[string]string
+		}
+		if json.Unmarshal(detail, &info) == nil && info.Reason == subscriptions.AckIDFailureReason {
+			return info.Metadata
+		}
+	}
+	return nil
+}
 
 // call reads the answer of a request that the generated client made.
 func call[T any](resp *http.Response, err error) (T, error) {
@@ -188,7 +214,7 @@ func call[T any](resp *http.Response, err error) (T, error) {
 		if json.Unmarshal(body, &e) != nil || e.Error.Status == "" {
 			return answer, fmt.Errorf("%s answered %s, and not as Postrider does", resp.Request.URL.Host, resp.Status)
 		}
-		return answer, serverError{e.Error.Status, e.Error.Message}
+		return answer, serverError{e.Error.Status, e.Error.Message, failures(e.Error.Details)}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return answer, fmt.Errorf("%s answered what is not Pub/Sub's JSON: %w", resp.Request.URL.Host, err)

@@ -238,10 +238,11 @@ type ClientInterface interface {
 	// UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+	// tells which message that is; no other is touched.
 	//
 	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 	// exist; INVALID_ARGUMENT when a field is missing or malformed.
 	//
 	// Takes any type of body and a specified content type.
@@ -252,10 +253,11 @@ type ClientInterface interface {
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+	// tells which message that is; no other is touched.
 	//
 	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 	// exist; INVALID_ARGUMENT when a field is missing or malformed.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1205,10 +1207,11 @@ func (c *Client) SeekUndoably(ctx context.Context, project ProjectID, subscripti
 // UnblockKeyWithBody Drop or dead-letter the message that blocks an ordering key
 //
 // Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+// tells which message that is; no other is touched.
 //
 // Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 // exist; INVALID_ARGUMENT when a field is missing or malformed.
 //
 // Takes any type of body and a specified content type.
@@ -1229,10 +1232,11 @@ func (c *Client) UnblockKeyWithBody(ctx context.Context, project ProjectID, subs
 // UnblockKey Drop or dead-letter the message that blocks an ordering key
 //
 // Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+// tells which message that is; no other is touched.
 //
 // Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 // exist; INVALID_ARGUMENT when a field is missing or malformed.
 //
 // Takes a body of the `application/json` content type.
@@ -5041,10 +5045,11 @@ type ClientWithResponsesInterface interface {
 	// UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+	// tells which message that is; no other is touched.
 	//
 	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 	// exist; INVALID_ARGUMENT when a field is missing or malformed.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -5055,10 +5060,11 @@ type ClientWithResponsesInterface interface {
 	// UnblockKeyWithResponse Drop or dead-letter the message that blocks an ordering key
 	//
 	// Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-	// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+	// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+	// tells which message that is; no other is touched.
 	//
 	// Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-	// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+	// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 	// exist; INVALID_ARGUMENT when a field is missing or malformed.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7309,10 +7315,11 @@ func (c *ClientWithResponses) SeekUndoablyWithResponse(ctx context.Context, proj
 // UnblockKeyWithBodyWithResponse Drop or dead-letter the message that blocks an ordering key
 //
 // Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+// tells which message that is; no other is touched.
 //
 // Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 // exist; INVALID_ARGUMENT when a field is missing or malformed.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7329,10 +7336,11 @@ func (c *ClientWithResponses) UnblockKeyWithBodyWithResponse(ctx context.Context
 // UnblockKeyWithResponse Drop or dead-letter the message that blocks an ordering key
 //
 // Takes the message out of the way, also while it is being delivered: nobody gets it again, and the next message of its
-// ordering key is delivered at once. `:blockedKeys` tells which message that is; no other is touched.
+// ordering key is free to be delivered; a push still waits while its endpoint is given time (`:explain`). `:blockedKeys`
+// tells which message that is; no other is touched.
 //
 // Errors: NOT_FOUND when there is no such subscription or the key is not blocked; ABORTED when another message blocks
-// the key by now; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
+// the key by now, or somebody else takes this one away or acknowledges it; FAILED_PRECONDITION for DEAD_LETTER when the subscription has no dead-letter topic or that does not
 // exist; INVALID_ARGUMENT when a field is missing or malformed.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
