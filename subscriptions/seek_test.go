@@ -110,7 +110,7 @@ func TestSnapshots(t *testing.T) {
 		w.ack("billing", w.pull("billing")[:1])
 		made := w.snapshot("snap", "billing")
 		w.want(made.Topic, "projects/p/topics/orders")
-		w.want(made.Expires.Sub(time.Now()), 7*24*time.Hour)
+		w.want(time.Until(made.Expires), 7*24*time.Hour)
 		got, err := w.GetSnapshot(w.ctx, snapName("snap"))
 		w.must(err)
 		w.want(got, made)
