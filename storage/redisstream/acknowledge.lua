@@ -21,6 +21,7 @@ for i = 6, #ARGV, 4 do
   end
 end
 local before = nil
+local leased = {} -- by member, with order: whether it is
 if order then
   before = next_due()
   local keys = {}
@@ -28,6 +29,9 @@ if order then
     keys[#keys + 1] = key_of(member)
   end
   load_queues(keys)
+  for i, at in ipairs(redis.call('ZMSCORE', LEASED, unpack(members))) do
+    leased[members[i]] = at
+  end
 end
 local gone = {}
 
@@ -37,7 +41,7 @@ local late = {} -- keys whose head went here by a late ack, while nobody held it
 -- that went by a late ack, too.
 local function counts(member, number)
   local key = key_of(member)
-  if ARGV[5] ~= 'acked' or redis.call('ZSCORE', LEASED, member) then
+  if ARGV[5] ~= 'acked' or leased[member] then
     late[key] = nil
     return true
   end
@@ -50,10 +54,11 @@ end
 -- leased by this very delivery.
 local function settle(member, size, number)
   if key_of(member) then
-    local first = queue(key_of(member), 2)
-    if first[1] ~= place_of(member) then
-      if redis.call('ZSCORE', LEASED, member) and counts_of({member})[1] == number then
+    local first = not is_alone(member) and queue(key_of(member), 2)
+    if first and first[1] ~= place_of(member) then
+      if leased[member] and counts_of({member})[1] == number then
         redis.call('ZREM', LEASED, member)
+        leased[member] = nil
         redis.call('HSET', ACKED, member, size)
       end
       return

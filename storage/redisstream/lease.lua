@@ -166,7 +166,7 @@ local function leads(key, of_source)
   end
   local r = runs[key]
   if not r then
-    r = {leased = 0, blocked = #queue(key, 1) > 0}
+    r = {leased = 0, blocked = queue_of(key) and true or false}
     runs[key] = r
   end
   return not r.blocked and (r.leased == 0 or r.leased < run)

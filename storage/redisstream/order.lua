@@ -81,8 +81,13 @@ local function behind(member, limit)
   return range
 end
 
+-- is_alone tells whether a member is all that its queue has: most are.
+local function is_alone(member)
+  return queue_of(key_of(member)) == string.sub(member, 1, 30)
+end
+
 local function is_head(member)
-  return queue(key_of(member), 1)[1] == place_of(member)
+  return is_alone(member) or queue(key_of(member), 1)[1] == place_of(member)
 end
 
 local function set_counts(member, number, released)
@@ -124,12 +129,13 @@ end
 -- leave takes a member, which is or will be forgotten, out of its queue. When it was the head, what was acked behind it
 -- goes too, and the next is free. first are the queue's first two places, if known.
 local function leave(member, first)
-  local key, place = key_of(member), place_of(member)
+  local key = key_of(member)
   if queue_of(key) ~= 'm' then
     set_queue(key, false)
     is_hungry(key)
     return
   end
+  local place = place_of(member)
   first = first or queue(key, 2)
   redis.call('ZREM', ORDER, place)
   if first[1] ~= place then
