@@ -80,7 +80,7 @@ func (e Explanation) summary(sub Subscription, most int) string {
 	case e.Stats.Undelivered == 0:
 		return "all that is left is with the endpoint, or waits for its retry"
 	default:
-		return "nothing is in the way: messages are pushed as fast as flow control lets them go"
+		return "the store holds nothing up: what is left waits for the flow control of the server that pushes, which pauses while the endpoint refuses, answers slowly or asks for time, and keeps to postrider.pushLimits"
 	}
 }
 

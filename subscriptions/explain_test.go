@@ -26,7 +26,7 @@ func TestSummary(t *testing.T) {
 		{"bound", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 10, Undelivered: 5}}, "as many as may be"},
 		{"blocked", push, Explanation{Owner: "a", Stats: waiting, Blocked: 1}, "ordering key"},
 		{"waiting", push, Explanation{Owner: "a", Stats: waiting}, "waits for its retry"},
-		{"flowing", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 3, Undelivered: 5}}, "nothing is in the way"},
+		{"flowing", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 3, Undelivered: 5}}, "the store holds nothing up"},
 	} {
 		if got := c.e.summary(c.sub, 10); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

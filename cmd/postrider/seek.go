@@ -54,7 +54,7 @@ A snapshot is taken before, and named, so that the seek can be undone; what it h
 	}
 	c.Flags().Var(&at, "time", "`TIME` from which on messages come again, or how long ago that was, or now")
 	c.Flags().StringVar(&snapshot, "snapshot", "", "`SNAPSHOT` to go back to")
-	c.Flags().BoolVar(&body.ValidateOnly, "validate-only", false, "change nothing, and say how many messages would come again, or not any more")
+	c.Flags().BoolVar(&body.ValidateOnly, "validate-only", false, "change nothing, and say how many messages would come again, or not any more (with a filter at most)")
 	c.Flags().BoolVar(&body.WithoutUndo, "without-undo", false, "take no snapshot before")
 	c.MarkFlagsOneRequired("time", "snapshot")
 	c.MarkFlagsMutuallyExclusive("time", "snapshot")

@@ -208,7 +208,8 @@ type ClientInterface interface {
 	// it expires or is deleted. With `withoutUndo` none is taken.
 	//
 	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+	// are not looked at, both are upper bounds.
 	//
 	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 	// unacknowledged message is nearly 7 days old.
@@ -225,7 +226,8 @@ type ClientInterface interface {
 	// it expires or is deleted. With `withoutUndo` none is taken.
 	//
 	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+	// are not looked at, both are upper bounds.
 	//
 	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 	// unacknowledged message is nearly 7 days old.
@@ -1157,7 +1159,8 @@ func (c *Client) Explain(ctx context.Context, project ProjectID, subscription Su
 // it expires or is deleted. With `withoutUndo` none is taken.
 //
 // With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+// are not looked at, both are upper bounds.
 //
 // Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 // unacknowledged message is nearly 7 days old.
@@ -1184,7 +1187,8 @@ func (c *Client) SeekUndoablyWithBody(ctx context.Context, project ProjectID, su
 // it expires or is deleted. With `withoutUndo` none is taken.
 //
 // With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+// are not looked at, both are upper bounds.
 //
 // Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 // unacknowledged message is nearly 7 days old.
@@ -5015,7 +5019,8 @@ type ClientWithResponsesInterface interface {
 	// it expires or is deleted. With `withoutUndo` none is taken.
 	//
 	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+	// are not looked at, both are upper bounds.
 	//
 	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 	// unacknowledged message is nearly 7 days old.
@@ -5032,7 +5037,8 @@ type ClientWithResponsesInterface interface {
 	// it expires or is deleted. With `withoutUndo` none is taken.
 	//
 	// With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-	// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+	// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+	// are not looked at, both are upper bounds.
 	//
 	// Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 	// unacknowledged message is nearly 7 days old.
@@ -7273,7 +7279,8 @@ func (c *ClientWithResponses) ExplainWithResponse(ctx context.Context, project P
 // it expires or is deleted. With `withoutUndo` none is taken.
 //
 // With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+// are not looked at, both are upper bounds.
 //
 // Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 // unacknowledged message is nearly 7 days old.
@@ -7296,7 +7303,8 @@ func (c *ClientWithResponses) SeekUndoablyWithBodyWithResponse(ctx context.Conte
 // it expires or is deleted. With `withoutUndo` none is taken.
 //
 // With `validateOnly` nothing is changed, and the answer says how many messages would become unacknowledged, and how
-// many acknowledged. With ordering keys of which there is too much to be parked, both are upper bounds.
+// many acknowledged. With ordering keys of which there is too much to be parked, and with a filter or routing, whose messages
+// are not looked at, both are upper bounds.
 //
 // Errors: as for `:seek`; and FAILED_PRECONDITION when a snapshot would expire within 1 hour since the oldest
 // unacknowledged message is nearly 7 days old.
