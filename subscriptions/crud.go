@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // CreateSubscription creates a subscription from its name, topic and
@@ -29,18 +30,13 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	}
 	sub.UID, sub.TopicUID, sub.Phase, sub.Revision = newUID(), topic.UID, Creating, 1
 	sub.TopicRetention = topic.Retention
-	for {
-		err := s.store.InsertSubscription(ctx, sub)
-		if CodeOf(err) != AlreadyExists {
-			if err != nil {
-				return Subscription{}, err
-			}
-			return s.finishCreateSubscription(ctx, sub)
-		}
-		if err := s.settleSubscription(ctx, sub.Name); err != nil {
-			return Subscription{}, err
-		}
+	err = inserted(
+		func() error { return s.store.InsertSubscription(ctx, sub) },
+		func() error { return s.settleSubscription(ctx, sub.Name) })
+	if err != nil {
+		return Subscription{}, err
 	}
+	return s.finishCreateSubscription(ctx, sub)
 }
 
 func (s *Service) deadLetterTopicExists(ctx context.Context, sub Subscription) error {
@@ -204,34 +200,29 @@ func (s *Service) ModifyPushConfig(ctx context.Context, name SubscriptionName, p
 // changeSubscription changes a record and lets the slot, and with it every
 // server, know.
 func (s *Service) changeSubscription(ctx context.Context, name SubscriptionName, change func(Subscription) (Subscription, error)) (Subscription, error) {
-	for {
-		sub, err := s.readSubscription(ctx, name)
-		if err != nil {
-			return Subscription{}, err
-		}
-		retained := sub.Ref().Retain
-		if sub, err = change(sub); err != nil {
-			return Subscription{}, err
-		}
-		sub.Revision++
-		err = s.store.ReplaceSubscription(ctx, sub)
-		if CodeOf(err) == Aborted { // another change came first
-			continue
-		}
-		if err != nil {
-			return Subscription{}, err
-		}
-		s.directory.forgetSubscription(name)
-		if err := s.store.Revise(ctx, sub.Ref()); err != nil && !outdated(err) {
-			return Subscription{}, err
-		}
-		if sub.Ref().Retain < retained {
-			if err := s.trim(ctx, sub.TopicUID); err != nil {
-				return Subscription{}, err
-			}
-		}
-		return s.withTopicState(ctx, sub)
+	var retained time.Duration
+	sub, err := replaced(
+		func() (Subscription, error) { return s.readSubscription(ctx, name) },
+		func(sub Subscription) (Subscription, error) {
+			retained = sub.Ref().Retain
+			sub, err := change(sub)
+			sub.Revision++
+			return sub, err
+		},
+		func(sub Subscription) error { return s.store.ReplaceSubscription(ctx, sub) })
+	if err != nil {
+		return Subscription{}, err
 	}
+	s.directory.forgetSubscription(name)
+	if err := s.store.Revise(ctx, sub.Ref()); err != nil && !outdated(err) {
+		return Subscription{}, err
+	}
+	if sub.Ref().Retain < retained {
+		if err := s.trim(ctx, sub.TopicUID); err != nil {
+			return Subscription{}, err
+		}
+	}
+	return s.withTopicState(ctx, sub)
 }
 
 // DetachSubscription cuts the subscription off its topic and drops its backlog,
@@ -249,21 +240,17 @@ func (s *Service) DetachSubscription(ctx context.Context, name SubscriptionName)
 
 // DeleteSubscription deletes a subscription with its backlog. NOT_FOUND.
 func (s *Service) DeleteSubscription(ctx context.Context, name SubscriptionName) error {
-	for {
-		sub, err := s.readSubscription(ctx, name)
-		if err != nil {
-			return err
-		}
-		sub.Phase, sub.Revision = Deleting, sub.Revision+1
-		err = s.store.ReplaceSubscription(ctx, sub)
-		if CodeOf(err) == Aborted {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return s.finishDeleteSubscription(ctx, sub)
+	sub, err := replaced(
+		func() (Subscription, error) { return s.readSubscription(ctx, name) },
+		func(sub Subscription) (Subscription, error) {
+			sub.Phase, sub.Revision = Deleting, sub.Revision+1
+			return sub, nil
+		},
+		func(sub Subscription) error { return s.store.ReplaceSubscription(ctx, sub) })
+	if err != nil {
+		return err
 	}
+	return s.finishDeleteSubscription(ctx, sub)
 }
 
 // finishDeleteSubscription drops the state of a tombstone, then removes the

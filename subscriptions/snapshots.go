@@ -28,19 +28,14 @@ func (s *Service) CreateSnapshot(ctx context.Context, snap Snapshot) (Snapshot, 
 	snap.UID, snap.Phase, snap.Revision = newUID(), Creating, 1
 	snap.SubscriptionUID, snap.Topic, snap.TopicUID = sub.UID, sub.Topic, sub.TopicUID
 	snap.Filter, snap.Routing = sub.Filter, clone(sub.Routing)
-	for {
-		err := s.store.InsertSnapshot(ctx, snap)
-		if CodeOf(err) != AlreadyExists {
-			if err != nil {
-				return Snapshot{}, err
-			}
-			snap.TopicDeleted = sub.TopicDeleted
-			return s.finishCreateSnapshot(ctx, snap)
-		}
-		if err := s.settleSnapshot(ctx, snap.Name); err != nil {
-			return Snapshot{}, err
-		}
+	err = inserted(
+		func() error { return s.store.InsertSnapshot(ctx, snap) },
+		func() error { return s.settleSnapshot(ctx, snap.Name) })
+	if err != nil {
+		return Snapshot{}, err
 	}
+	snap.TopicDeleted = sub.TopicDeleted
+	return s.finishCreateSnapshot(ctx, snap)
 }
 
 // settleSnapshot finishes what a name's record says is half-made. It fails with
@@ -203,27 +198,21 @@ var snapshotFields = map[string]fieldKind{
 // may be kept shorter, and again as long as at first. NOT_FOUND,
 // INVALID_ARGUMENT.
 func (s *Service) UpdateSnapshot(ctx context.Context, change Snapshot, mask []string) (Snapshot, error) {
-	for {
-		snap, err := s.readSnapshot(ctx, change.Name)
-		if err != nil {
-			return Snapshot{}, err
-		}
-		if snap, err = s.applySnapshotMask(ctx, snap, change, mask); err != nil {
-			return Snapshot{}, err
-		}
-		snap.Revision++
-		err = s.store.ReplaceSnapshot(ctx, snap)
-		if CodeOf(err) == Aborted { // another change came first
-			continue
-		}
-		if err != nil {
-			return Snapshot{}, err
-		}
-		if _, err := s.store.KeepSnapshot(ctx, snap.Ref()); err != nil && !outdated(err) {
-			return Snapshot{}, err
-		}
-		return s.withTopicOf(ctx, snap)
+	snap, err := replaced(
+		func() (Snapshot, error) { return s.readSnapshot(ctx, change.Name) },
+		func(snap Snapshot) (Snapshot, error) {
+			snap, err := s.applySnapshotMask(ctx, snap, change, mask)
+			snap.Revision++
+			return snap, err
+		},
+		func(snap Snapshot) error { return s.store.ReplaceSnapshot(ctx, snap) })
+	if err != nil {
+		return Snapshot{}, err
 	}
+	if _, err := s.store.KeepSnapshot(ctx, snap.Ref()); err != nil && !outdated(err) {
+		return Snapshot{}, err
+	}
+	return s.withTopicOf(ctx, snap)
 }
 
 func (s *Service) applySnapshotMask(ctx context.Context, snap, change Snapshot, mask []string) (Snapshot, error) {
@@ -254,21 +243,17 @@ func (s *Service) applySnapshotMask(ctx context.Context, snap, change Snapshot, 
 
 // DeleteSnapshot deletes a snapshot, and what only it held. NOT_FOUND.
 func (s *Service) DeleteSnapshot(ctx context.Context, name SnapshotName) error {
-	for {
-		snap, err := s.readSnapshot(ctx, name)
-		if err != nil {
-			return err
-		}
-		snap.Phase, snap.Revision = Deleting, snap.Revision+1
-		err = s.store.ReplaceSnapshot(ctx, snap)
-		if CodeOf(err) == Aborted {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return s.finishDeleteSnapshot(ctx, snap)
+	snap, err := replaced(
+		func() (Snapshot, error) { return s.readSnapshot(ctx, name) },
+		func(snap Snapshot) (Snapshot, error) {
+			snap.Phase, snap.Revision = Deleting, snap.Revision+1
+			return snap, nil
+		},
+		func(snap Snapshot) error { return s.store.ReplaceSnapshot(ctx, snap) })
+	if err != nil {
+		return err
 	}
+	return s.finishDeleteSnapshot(ctx, snap)
 }
 
 // finishDeleteSnapshot drops what a tombstone holds, then removes the tombstone.

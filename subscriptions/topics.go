@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 )
 
 // CreateTopic creates a topic from its name and configuration.
@@ -14,19 +15,13 @@ func (s *Service) CreateTopic(ctx context.Context, t Topic) (Topic, error) {
 		return Topic{}, err
 	}
 	t.UID, t.Phase, t.Revision = newUID(), Creating, 1
-	for {
-		err := s.store.InsertTopic(ctx, t)
-		if CodeOf(err) != AlreadyExists {
-			if err != nil {
-				return Topic{}, err
-			}
-			return s.finishCreateTopic(ctx, t)
-		}
-		// Somebody left the name half-made, or it is simply taken.
-		if err := s.settleTopic(ctx, t.Name); err != nil {
-			return Topic{}, err
-		}
+	err := inserted(
+		func() error { return s.store.InsertTopic(ctx, t) },
+		func() error { return s.settleTopic(ctx, t.Name) })
+	if err != nil {
+		return Topic{}, err
 	}
+	return s.finishCreateTopic(ctx, t)
 }
 
 // settleTopic finishes what a name's record says is half-made. It fails with
@@ -107,53 +102,44 @@ func (s *Service) ListTopics(ctx context.Context, project string, p Page) ([]Top
 // UpdateTopic sets the fields that mask names to what they are in change.
 // NOT_FOUND, INVALID_ARGUMENT.
 func (s *Service) UpdateTopic(ctx context.Context, change Topic, mask []string) (Topic, error) {
-	for {
-		t, err := s.GetTopic(ctx, change.Name)
-		if err != nil {
-			return Topic{}, err
-		}
-		updated, err := applyTopicMask(t, change, mask)
-		if err != nil {
-			return Topic{}, err
-		}
-		updated.Revision++
-		err = s.store.ReplaceTopic(ctx, updated)
-		if CodeOf(err) == Aborted { // another update came first
-			continue
-		}
-		if err != nil {
-			return Topic{}, err
-		}
-		// The record counts; the slot learns of it now or with the next step.
-		if err := s.store.OpenTopic(ctx, updated.Ref()); err != nil && !outdated(err) {
-			return Topic{}, err
-		}
-		s.directory.forgetTopic(change.Name)
-		if updated.Retention < t.Retention {
-			return updated, s.trim(ctx, t.UID)
-		}
-		return updated, nil
+	var retained time.Duration
+	updated, err := replaced(
+		func() (Topic, error) { return s.GetTopic(ctx, change.Name) },
+		func(t Topic) (Topic, error) {
+			retained = t.Retention
+			t, err := applyTopicMask(t, change, mask)
+			t.Revision++
+			return t, err
+		},
+		func(t Topic) error { return s.store.ReplaceTopic(ctx, t) })
+	if err != nil {
+		return Topic{}, err
 	}
+	// The record counts; the slot learns of it now or with the next step.
+	if err := s.store.OpenTopic(ctx, updated.Ref()); err != nil && !outdated(err) {
+		return Topic{}, err
+	}
+	s.directory.forgetTopic(change.Name)
+	if updated.Retention < retained {
+		return updated, s.trim(ctx, updated.UID)
+	}
+	return updated, nil
 }
 
 // DeleteTopic deletes a topic. Its subscriptions stay with their backlog; their
 // topic reads DeletedTopic from then on. NOT_FOUND.
 func (s *Service) DeleteTopic(ctx context.Context, name TopicName) error {
-	for {
-		t, err := s.GetTopic(ctx, name)
-		if err != nil {
-			return err
-		}
-		t.Phase, t.Revision = Deleting, t.Revision+1
-		err = s.store.ReplaceTopic(ctx, t)
-		if CodeOf(err) == Aborted {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return s.finishDeleteTopic(ctx, t)
+	t, err := replaced(
+		func() (Topic, error) { return s.GetTopic(ctx, name) },
+		func(t Topic) (Topic, error) {
+			t.Phase, t.Revision = Deleting, t.Revision+1
+			return t, nil
+		},
+		func(t Topic) error { return s.store.ReplaceTopic(ctx, t) })
+	if err != nil {
+		return err
 	}
+	return s.finishDeleteTopic(ctx, t)
 }
 
 // finishDeleteTopic closes the slot of a tombstone, then removes the tombstone.
