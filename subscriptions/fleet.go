@@ -25,7 +25,8 @@ const (
 )
 
 // fleet knows every record and every living server, and from these what this
-// server owns. Only run's goroutine writes.
+// server owns. Only run's goroutine writes, and what others read it writes under
+// the mutex.
 type fleet struct {
 	s *Service
 
@@ -212,7 +213,7 @@ func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 		if err != nil && CodeOf(err) != NotFound {
 			return err
 		}
-		setOrDelete(f.topics, name, t, err == nil)
+		f.locked(func() { setOrDelete(f.topics, name, t, err == nil) })
 		f.s.directory.refreshTopic(name, t, err == nil)
 	}
 	for name := range subs {
@@ -220,7 +221,7 @@ func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 		if err != nil && CodeOf(err) != NotFound {
 			return err
 		}
-		setOrDelete(f.subscriptions, name, sub, err == nil)
+		f.locked(func() { setOrDelete(f.subscriptions, name, sub, err == nil) })
 		f.s.directory.refreshSubscription(name, sub, err == nil)
 	}
 	for name := range snaps {
@@ -228,7 +229,7 @@ func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 		if err != nil && CodeOf(err) != NotFound {
 			return err
 		}
-		setOrDelete(f.snapshots, name, snap, err == nil)
+		f.locked(func() { setOrDelete(f.snapshots, name, snap, err == nil) })
 	}
 	return nil
 }
@@ -272,9 +273,15 @@ func (f *fleet) readAll(ctx context.Context) error {
 			return err
 		}
 	}
-	f.topics, f.subscriptions, f.snapshots = topics, subs, snaps
+	f.locked(func() { f.topics, f.subscriptions, f.snapshots = topics, subs, snaps })
 	f.s.directory.replace(topics, subs)
 	return nil
+}
+
+func (f *fleet) locked(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
 }
 
 func everyPage(fetch func(after string) (n int, last string, err error)) error {
