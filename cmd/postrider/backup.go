@@ -17,6 +17,7 @@ import (
 func newBackup(p process) *cobra.Command {
 	var config Config
 	var validateOnly bool
+	var format string
 	flags := serverFlags(&config)
 	c := &cobra.Command{
 		Use: "backup FILE", Short: "Write everything to a file, while servers go on", GroupID: groupServer, Args: nArgs(1, 1),
@@ -33,11 +34,12 @@ The store is what "serve" would use; a data directory may be in use by a running
 	}
 	addPlaceFlags(c, flags)
 	c.Flags().BoolVar(&validateOnly, "validate-only", false, "only say what would be written")
+	bindOutput(c, &format, outputTable, outputJSON, outputYAML)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := loadSettings(flags, p.environ); err != nil {
 			return err
 		}
-		t := newTransfer(p)
+		t := newTransfer(p, format)
 		return t.on(c.Context(), config, func(ctx context.Context, from place) error {
 			if validateOnly {
 				return t.survey(ctx, from, "")
@@ -63,7 +65,7 @@ func backup(ctx context.Context, t *transfer, from place, name string) error {
 			return err
 		}
 		t.print.w = t.p.err
-		return t.table(report, time.Since(start))
+		return t.report(report, time.Since(start), "")
 	}
 	if err := writeWhole(name, write); err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -71,10 +73,7 @@ func backup(ctx context.Context, t *transfer, from place, name string) error {
 		}
 		return err
 	}
-	if err := t.table(report, time.Since(start)); err != nil {
-		return err
-	}
-	return t.print.line("\nIt is in %s, for \"postrider restore\".", name)
+	return t.report(report, time.Since(start), fmt.Sprintf("It is in %s, for \"postrider restore\".", name))
 }
 
 // writeWhole writes a new file, whole or not at all. Only its owner may read it: it holds messages.

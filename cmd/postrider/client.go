@@ -51,8 +51,7 @@ func clientCommand(p process, c *cobra.Command, do func(ctx context.Context, s *
 		"`ID` of the project (else $POSTRIDER_PROJECT or $PUBSUB_PROJECT_ID, else "+defaultProject+")")
 	c.Flags().StringVar(&flags.caFile, "ca-file", "",
 		"PEM `FILE` of certificates to trust for https beside the machine's (else $POSTRIDER_CA_FILE)")
-	flags.output = outputTable
-	c.Flags().VarP(&choice{&flags.output, []string{outputTable, outputJSON}}, "output", "o", "`FORMAT`: table or json")
+	bindOutput(c, &flags.output, outputTable, outputJSON, outputYAML)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		s, err := newSession(p, flags)
 		if err != nil {
@@ -84,7 +83,7 @@ func newSession(p process, flags clientFlags) (*session, error) {
 	if err := subscriptions.ValidateProject(project); err != nil {
 		return nil, refusal(err)
 	}
-	return &session{Client: client, project: project, print: printer{p.out, flags.output == outputJSON}}, nil
+	return &session{Client: client, project: project, print: printer{p.out, flags.output}}, nil
 }
 
 // serverURL completes what may be only HOST:PORT, as PUBSUB_EMULATOR_HOST is.

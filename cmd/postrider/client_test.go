@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"postrider/server/api"
 )
 
@@ -279,15 +281,20 @@ func TestStatus(t *testing.T) {
 
 func TestHelpHasExamples(t *testing.T) {
 	t.Parallel()
-	root := newRoot(process{})
-	commands := root.Commands()
-	for len(commands) > 0 {
-		c := commands[0]
-		commands = append(commands[1:], c.Commands()...)
-		if c.Runnable() && c.Example == "" && !slices.Contains([]string{"version", "help", "completion"}, c.Name()) {
+	for _, c := range everyCommand(newRoot(process{})) {
+		if c.Runnable() && c.Example == "" && !slices.Contains([]string{"help", "completion"}, c.Name()) {
 			t.Errorf("%s has no example", c.CommandPath())
 		}
 	}
+}
+
+// everyCommand is all the commands below c.
+func everyCommand(c *cobra.Command) (all []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		all = append(all, sub)
+		all = append(all, everyCommand(sub)...)
+	}
+	return all
 }
 
 func TestVersionAndCompletion(t *testing.T) {

@@ -19,6 +19,7 @@ type migration struct {
 	from, to             string
 	validateOnly         bool
 	abort, force, throws bool
+	format               string
 }
 
 func newMigrate(p process) *cobra.Command {
@@ -52,6 +53,7 @@ Ctrl-C, or a crash, loses nothing: the same command goes on where it was. --abor
 	c.Flags().BoolVar(&m.abort, "abort", false, "give up: let the source be used again")
 	c.Flags().BoolVar(&m.force, "force", false, "with --abort: also when the move is over and servers may have used the target")
 	c.Flags().BoolVar(&m.throws, "discard", false, "empty the target of what a move or a restore that was given up left there")
+	bindOutput(c, &m.format, outputTable, outputJSON, outputYAML)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if m.from != "" && flags.Lookup("data-dir").Changed {
 			return usagef("--from and --data-dir: there is one source; leave one of them out")
@@ -68,12 +70,12 @@ func (m *migration) run(ctx context.Context, p process) error {
 	if err := m.validate(); err != nil {
 		return err
 	}
-	t := newTransfer(p)
+	t := newTransfer(p, m.format)
 	if m.throws {
 		if err := t.watch(ctx, func(o redisstream.TransferOptions) error { return redisstream.Discard(ctx, m.to, o) }); err != nil {
 			return err
 		}
-		return t.print.line("%s is empty again.", redisPlace(m.to))
+		return t.done("%s is empty again.", redisPlace(m.to))
 	}
 	return t.on(ctx, m.config, func(ctx context.Context, from place) error {
 		switch {
@@ -82,7 +84,7 @@ func (m *migration) run(ctx context.Context, p process) error {
 			if err != nil {
 				return err
 			}
-			return t.print.line("%s can be used again.", from)
+			return t.done("%s can be used again.", from)
 		case m.validateOnly:
 			return t.survey(ctx, from, m.to)
 		}
@@ -150,9 +152,6 @@ func (m *migration) move(ctx context.Context, t *transfer, from place) error {
 		}
 		return err
 	}
-	if err := t.table(report, time.Since(start)); err != nil {
-		return err
-	}
-	return t.print.line("\nAll of it is in %s now. %s stays frozen: point the servers to the new one and start them again.",
-		redisPlace(m.to), from)
+	return t.report(report, time.Since(start), fmt.Sprintf(
+		"All of it is in %s now. %s stays frozen: point the servers to the new one and start them again.", redisPlace(m.to), from))
 }

@@ -153,6 +153,10 @@ func TestBackupAndRestore(t *testing.T) {
 	if row(t, written, "messages") != "700" || row(t, written, "outstanding") != "2" {
 		t.Errorf("written:\n%s", written)
 	}
+	var report transferReport
+	if decode(t, c.run("restore", file, "--validate-only", "-o", "json"), &report); report.Messages != 700 || report.Outstanding != 2 {
+		t.Errorf("%+v", report)
+	}
 	if status, _, errors := c.try("", "backup", file); status != exitFailure || !strings.Contains(errors, "is there already") {
 		t.Errorf("written again: exit status %d, %s", status, errors)
 	}
@@ -223,7 +227,7 @@ func TestMigrateFlags(t *testing.T) {
 func TestProgressBar(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	b := newProgressBar(&out, &redisstream.Progress{})
+	b := newProgressBar(&out, (&redisstream.Progress{}).Now)
 	start := time.Now()
 	now := redisstream.ProgressNow{Stage: "copying", Messages: 2_000_000, Topics: 3}
 	b.show(now, start)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,36 +14,70 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
 	"postrider/server/wire"
 )
 
-// The output formats of client commands.
+// The output formats of commands.
 const (
 	outputTable = "table"
 	outputJSON  = "json"
+	outputYAML  = "yaml"
 )
 
-// printer writes results: words and tables for people, or JSON as the server answers it.
-type printer struct {
-	w    io.Writer
-	json bool
+// bindOutput adds the flag for the format of what a command prints. The first format is the default.
+func bindOutput(c *cobra.Command, format *string, formats ...string) {
+	*format = formats[0]
+	c.Flags().VarP(&choice{format, formats}, "output", "o",
+		"`FORMAT`: "+strings.Join(formats[:len(formats)-1], ", ")+" or "+formats[len(formats)-1])
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 
-// result prints a message of the API as JSON, or else what people prints.
+// printer writes results: words and tables for people, or for programs JSON as the server answers it, or the same as YAML.
+type printer struct {
+	w      io.Writer
+	format string // people are the default
+}
+
+// forPeople tells whether words and tables are wanted.
+func (p printer) forPeople() bool { return p.format != outputJSON && p.format != outputYAML }
+
+// result prints a message of the API for programs, or else what people prints. A message is what package wire can write: a
+// generated struct, or one of ours with JSON tags.
 func (p printer) result(message any, people func() error) error {
-	if !p.json {
+	if p.forPeople() {
 		return people()
 	}
 	b, err := wire.Marshal(message)
 	if err != nil {
 		return err
 	}
-	return p.indented(b)
+	return p.encoded(b)
 }
 
-// list prints messages as a JSON array, also when there are none, or else a table with a row for each.
+// next is result for one of any number of messages that come one after the other: JSON has a line for each, YAML a document.
+func (p printer) next(message any, people func() error) error {
+	if p.format != outputJSON {
+		if p.format == outputYAML {
+			if _, err := io.WriteString(p.w, "---\n"); err != nil {
+				return err
+			}
+		}
+		return p.result(message, people)
+	}
+	b, err := wire.Marshal(message)
+	if err != nil {
+		return err
+	}
+	_, err = p.w.Write(append(b, '\n'))
+	return err
+}
+
+// list prints messages as one array for programs, also when there are none, or else a table with a row for each.
 func list[T any](p printer, messages []T, header []string, row func(T) []string) error {
-	if !p.json {
+	if p.forPeople() {
 		rows := make([][]string, len(messages))
 		for i, m := range messages {
 			rows[i] = row(m)
@@ -56,17 +91,17 @@ func list[T any](p printer, messages []T, header []string, row func(T) []string)
 			return err
 		}
 	}
-	return p.indented(slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]")))
+	return p.encoded(slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]")))
 }
 
 // names is list for plain names.
 func (p printer) names(header string, names []string) error {
-	if p.json {
+	if !p.forPeople() {
 		b, err := json.Marshal(append([]string{}, names...)) // never null
 		if err != nil {
 			return err
 		}
-		return p.indented(b)
+		return p.encoded(b)
 	}
 	rows := make([][]string, len(names))
 	for i, name := range names {
@@ -75,14 +110,43 @@ func (p printer) names(header string, names []string) error {
 	return p.table([]string{header}, rows)
 }
 
-func (p printer) indented(b []byte) error {
+// encoded writes JSON so that people can read it, too.
+func (p printer) encoded(b []byte) error {
 	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return err
+	if p.format == outputYAML {
+		if err := writeYAML(&out, b); err != nil {
+			return err
+		}
+	} else {
+		if err := json.Indent(&out, b, "", "  "); err != nil {
+			return err
+		}
+		out.WriteByte('\n')
 	}
-	out.WriteByte('\n')
 	_, err := p.w.Write(out.Bytes())
 	return err
+}
+
+// writeYAML writes JSON as YAML, with the fields in the same order.
+func writeYAML(w io.Writer, b []byte) error {
+	var document yaml.Node
+	if err := yaml.Unmarshal(b, &document); err != nil { // YAML holds all of JSON
+		return err
+	}
+	plain(&document)
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return errors.Join(encoder.Encode(&document), encoder.Close())
+}
+
+// plain takes off the quotes and braces of JSON, where there is something within.
+func plain(node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode || len(node.Content) > 0 {
+		node.Style = 0
+	}
+	for _, inner := range node.Content {
+		plain(inner)
+	}
 }
 
 func (p printer) table(header []string, rows [][]string) error {

@@ -20,12 +20,12 @@ const (
 	lineEvery = 10 * time.Second
 )
 
-// progressBar shows on a terminal how far a transfer has come, and elsewhere writes a line now and then. What is written to it
-// is written above the bar.
+// progressBar shows on a terminal how far something long has come, and elsewhere writes a line now and then. What is written to
+// it is written above the bar.
 type progressBar struct {
 	w        io.Writer
 	terminal bool
-	progress *redisstream.Progress
+	now      func() redisstream.ProgressNow // may be called at any time
 
 	mu    sync.Mutex
 	drawn bool
@@ -35,8 +35,9 @@ type progressBar struct {
 	said  time.Time // when the last line was written
 }
 
-func newProgressBar(w io.Writer, progress *redisstream.Progress) *progressBar {
-	return &progressBar{w: w, terminal: isTerminal(w), progress: progress}
+// newProgressBar makes a bar on w, which is standard error: results alone go to standard output.
+func newProgressBar(w io.Writer, now func() redisstream.ProgressNow) *progressBar {
+	return &progressBar{w: w, terminal: isTerminal(w), now: now}
 }
 
 // Write writes what is not the bar.
@@ -57,7 +58,7 @@ func (b *progressBar) start(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				b.show(b.progress.Now(), time.Now())
+				b.show(b.now(), time.Now())
 			case <-ctx.Done():
 				return
 			}

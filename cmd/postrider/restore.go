@@ -15,6 +15,7 @@ import (
 func newRestore(p process) *cobra.Command {
 	var config Config
 	var validateOnly bool
+	var format string
 	flags := serverFlags(&config)
 	c := &cobra.Command{
 		Use: "restore FILE", Short: "Fill an empty store from a backup", GroupID: groupServer, Args: nArgs(1, 1),
@@ -30,6 +31,7 @@ Ctrl-C, or a crash, loses nothing: the same command goes on where it was.`,
 	}
 	addPlaceFlags(c, flags)
 	c.Flags().BoolVar(&validateOnly, "validate-only", false, "only check the file and say what is in it")
+	bindOutput(c, &format, outputTable, outputJSON, outputYAML)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := loadSettings(flags, p.environ); err != nil {
 			return err
@@ -39,13 +41,13 @@ Ctrl-C, or a crash, loses nothing: the same command goes on where it was.`,
 			return err
 		}
 		defer file.Close()
-		t := newTransfer(p)
+		t := newTransfer(p, format)
 		if validateOnly {
 			report, err := redisstream.CheckBackup(file)
 			if err != nil {
 				return err
 			}
-			return t.table(report, 0)
+			return t.report(report, 0, "")
 		}
 		return t.on(c.Context(), config, func(ctx context.Context, to place) error { return restore(ctx, t, file, to) })
 	}
@@ -65,8 +67,5 @@ func restore(ctx context.Context, t *transfer, file *os.File, to place) error {
 	if err != nil {
 		return err
 	}
-	if err := t.table(report, time.Since(start)); err != nil {
-		return err
-	}
-	return t.print.line("\nIt is in %s: start servers on it.", to)
+	return t.report(report, time.Since(start), fmt.Sprintf("It is in %s: start servers on it.", to))
 }

@@ -11,7 +11,11 @@ func newRoot(p process) *cobra.Command {
 		Short: "Google Cloud Pub/Sub to host yourself, on Redis",
 		Long: `Postrider speaks Google Cloud Pub/Sub's own APIs, REST and gRPC, keeps messages in Redis and pushes them to HTTP endpoints.
 
-"postrider serve" is the server and "postrider demo" shows it at work. The other commands talk to a running server.`,
+"postrider serve" is the server and "postrider demo" shows it at work. The other commands talk to a running server.
+
+Results go to standard output, in words or, with -o json or -o yaml, as the API has them; errors and progress go to standard
+error. The exit status is 0 when all was done, 1 when something failed, 2 when the command line, a setting or a file is wrong
+and nothing was begun, and 128 and the number of the signal when one ended the command (130 for Ctrl-C).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"postrider/server/api"
+	"postrider/server/wire"
 	"postrider/storage/private"
 	"postrider/storage/redisstream"
 )
@@ -41,9 +43,9 @@ type transfer struct {
 	progress *redisstream.Progress
 }
 
-func newTransfer(p process) *transfer {
+func newTransfer(p process, format string) *transfer {
 	progress := &redisstream.Progress{}
-	return &transfer{p: p, print: printer{w: p.out}, bar: newProgressBar(p.err, progress), progress: progress}
+	return &transfer{p: p, print: printer{p.out, format}, bar: newProgressBar(p.err, progress.Now), progress: progress}
 }
 
 // on does something with the store that a server would use. A private Redis that no server runs is run meanwhile.
@@ -116,13 +118,52 @@ func (t *transfer) survey(ctx context.Context, from place, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.table(report, 0); err != nil || to == "" {
-		return err
+	next := ""
+	if to != "" {
+		next = fmt.Sprintf("It can be moved to %s.", redisPlace(to))
 	}
-	return t.print.line("\nIt can be moved to %s.", redisPlace(to))
+	return t.report(report, 0, next)
 }
 
-// table shows what was, or would be, taken along; took is 0 for the latter.
+// transferReport is what was, or would be, taken along, for programs.
+type transferReport struct {
+	Topics        int            `json:"topics"`
+	DeletedTopics int            `json:"deletedTopics"` // of which subscriptions have messages
+	Subscriptions int            `json:"subscriptions"`
+	Messages      wire.Int64     `json:"messages"`
+	Bytes         wire.Int64     `json:"bytes"`
+	Outstanding   wire.Int64     `json:"outstandingMessages"`
+	Took          *wire.Duration `json:"took,omitempty"`
+	Frozen        *wire.Duration `json:"frozen,omitempty"`
+	Verified      bool           `json:"verified,omitempty"`
+}
+
+// report shows what was, or would be, taken along; took is 0 for the latter. People are also told what is next, if something is.
+func (t *transfer) report(r redisstream.Report, took time.Duration, next string) error {
+	message := transferReport{
+		Topics: r.Topics, DeletedTopics: r.Deleted, Subscriptions: r.Subscriptions, Messages: wire.Int64(r.Messages),
+		Bytes: wire.Int64(r.Bytes), Outstanding: wire.Int64(r.Outstanding), Verified: r.Verified,
+	}
+	if took > 0 {
+		message.Took = wire.NewDuration(took)
+	}
+	if r.Frozen > 0 {
+		message.Frozen = wire.NewDuration(r.Frozen)
+	}
+	return t.print.result(message, func() error {
+		if err := t.table(r, took); err != nil || next == "" {
+			return err
+		}
+		return t.print.line("\n%s", next)
+	})
+}
+
+// done says what was done that has nothing to report.
+func (t *transfer) done(format string, args ...any) error {
+	return t.print.result(api.Empty{}, func() error { return t.print.line(format, args...) })
+}
+
+// table is report for people.
 func (t *transfer) table(r redisstream.Report, took time.Duration) error {
 	topics := grouped(int64(r.Topics))
 	if r.Deleted > 0 {

@@ -9,12 +9,24 @@ import (
 )
 
 func newVersion(p process) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version of this program", Args: noArgs,
+	var format string
+	c := &cobra.Command{
+		Use: "version", Short: "Print the version of this program", Args: noArgs, Example: "  postrider version -o json",
 		RunE: func(*cobra.Command, []string) error {
-			return printer{w: p.out}.fields("postrider", version(), "built with", runtime.Version(), "for", runtime.GOOS+"/"+runtime.GOARCH)
+			v := build{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			print := printer{p.out, format}
+			return print.result(v, func() error { return print.fields("postrider", v.Version, "built with", v.Go, "for", v.Platform) })
 		},
 	}
+	bindOutput(c, &format, outputTable, outputJSON, outputYAML)
+	return c
+}
+
+// build is what is known of this program.
+type build struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
 }
 
 // version is what the Go toolchain knows of the source: a tag, or a commit with its time.

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"postrider/server/api"
+)
+
+// Each format holds the same, and none is like another.
+func TestOutputFormats(t *testing.T) {
+	t.Parallel()
+	topics := []api.Topic{{Name: "projects/demo/topics/a", Labels: map[string]string{"n": "1", "yes": "null"}}, {Name: "b: c"}}
+	row := func(topic api.Topic) []string { return []string{topic.Name} }
+	for format, want := range map[string]string{
+		outputTable: "NAME\nprojects/demo/topics/a\nb: c\n",
+		outputJSON: `[
+  {
+    "labels": {
+      "n": "1",
+      "yes": "null"
+    },
+    "name": "projects/demo/topics/a"
+  },
+  {
+    "name": "b: c"
+  }
+]
+`,
+		outputYAML: `- labels:
+    n: "1"
+    yes: "null"
+  name: projects/demo/topics/a
+- name: 'b: c'
+`,
+	} {
+		var out strings.Builder
+		if err := list(printer{&out, format}, topics, []string{"NAME"}, row); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("%s:\n%s\nwant\n%s", format, out.String(), want)
+		}
+		var got []api.Topic
+		if format != outputTable {
+			if err := yaml.Unmarshal([]byte(out.String()), &got); err != nil || len(got) != 2 || got[0].Labels["yes"] != "null" {
+				t.Errorf("%s reads as %+v, %v", format, got, err)
+			}
+		}
+	}
+}
+
+func TestStreamedMessages(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{
+		outputTable: "one\ntwo\n",
+		outputJSON:  "{\"messageId\":\"one\"}\n{\"messageId\":\"two\"}\n",
+		outputYAML:  "---\nmessageId: one\n---\nmessageId: two\n",
+	} {
+		var out strings.Builder
+		p := printer{&out, format}
+		for _, id := range []string{"one", "two"} {
+			if err := p.next(api.PubsubMessage{MessageID: id}, func() error { return p.line("%s", id) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("%s:\n%s\nwant\n%s", format, out.String(), want)
+		}
+	}
+}
+
+func TestNothingIsListedAsNothing(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{outputTable: "A  B\n", outputJSON: "[]\n", outputYAML: "[]\n"} {
+		var out strings.Builder
+		if err := list(printer{&out, format}, nil, []string{"A", "B"}, func(api.Topic) []string { return nil }); err != nil || out.String() != want {
+			t.Errorf("%s: %q, %v", format, out.String(), err)
+		}
+	}
+}
+
+// A command that has results has them for programs, too.
+func TestEveryCommandHasFormats(t *testing.T) {
+	t.Parallel()
+	others := regexp.MustCompile("^postrider (serve|demo|bench.*|receive|completion.*|help)$")
+	for _, c := range everyCommand(newRoot(process{})) {
+		if c.Runnable() && !others.MatchString(c.CommandPath()) && c.Flags().Lookup("output") == nil {
+			t.Errorf("%s has no --output", c.CommandPath())
+		}
+	}
+}
