@@ -20,9 +20,13 @@ for i = 6, #ARGV, 4 do
     order = order or key_of(ARGV[i]) ~= nil
   end
 end
+-- Where all that is outstanding is leased, and no key has two, each is the head of its queue and nothing stands behind it: its key
+-- need not be looked at.
+local alone = order and state.over == 0 and redis.call('EXISTS', ORDER) == 0
+  and redis.call('ZCARD', LEASED) == redis.call('ZCARD', OUT)
 local before = nil
 local leased = {} -- by member, with order: whether it is
-if order then
+if order and not alone then
   before = next_due()
   local keys = {}
   for _, member in ipairs(members) do
@@ -34,6 +38,7 @@ if order then
   end
 end
 local gone = {}
+local ended = {} -- keys of which nothing is outstanding any more, where all are alone
 
 local late = {} -- keys whose head went here by a late ack, while nobody held it: it does not come again, nor need what follows
 
@@ -53,8 +58,11 @@ end
 -- settle takes an outstanding message; one that is not the head of its queue goes when those before it have gone, if it is
 -- leased by this very delivery.
 local function settle(member, size, number)
-  if key_of(member) then
-    local first = not is_alone(member) and queue(key_of(member), 2)
+  local key = key_of(member)
+  if key and alone then
+    ended[#ended + 1] = key
+  elseif key then
+    local first = not is_alone(member) and queue(key, 2)
     if first and first[1] ~= place_of(member) then
       if leased[member] and counts_of({member})[1] == number then
         redis.call('ZREM', LEASED, member)
@@ -79,8 +87,11 @@ if #members > 0 then
     end
   end
 end
+if #ended > 0 then
+  redis.call('HDEL', QUEUES, unpack(ended))
+end
 if ARGV[5] == 'acked' then
   set('used', now)
 end
-settled(gone, ARGV[5], order, before)
+settled(gone, ARGV[5], order and not alone, before)
 return {OK}

@@ -25,7 +25,8 @@ local taken = {} -- {member, number, attempt, d}
 local bytes = 0 -- of what was taken
 local looked = 0 -- bytes that were read
 local examined = 0 -- messages of the source and the log
-local runs = {} -- by key: how many are leased here, and whether something stands behind that is not
+local FULL = math.huge
+local runs = {} -- by key: how many are leased here; FULL when something stands behind them that is not
 
 -- fits tells whether a message may be taken, too: one always may.
 local function fits(size)
@@ -73,7 +74,7 @@ local function again(quota)
     local members = behind(member, run)
     local numbers, released = counts_of(members, '0:0')
     local leased = 1
-    runs[key] = {leased = leased, blocked = true}
+    runs[key] = FULL
     for i, next_ in ipairs(members) do
       if leased >= run or exhausted(numbers[i] - released[i]) then
         return true
@@ -88,7 +89,7 @@ local function again(quota)
         leased = leased + 1
       end
     end
-    runs[key] = {leased = leased, blocked = #members == run}
+    runs[key] = #members == run and FULL or leased
     return true
   end
   local function page()
@@ -164,12 +165,12 @@ local function leads(key, of_source)
   if not of_source and overflow_of(key) then
     return false
   end
-  local r = runs[key]
-  if not r then
-    r = {leased = 0, blocked = queue_of(key) and true or false}
-    runs[key] = r
+  local leased = runs[key]
+  if not leased then
+    leased = queue_of(key) and FULL or 0
+    runs[key] = leased
   end
-  return not r.blocked and (r.leased == 0 or r.leased < run)
+  return leased < run
 end
 
 -- parked_now is how many messages are parked.
@@ -178,10 +179,43 @@ local function parked_now()
     - redis.call('HLEN', ACKED)
 end
 
+-- batch is what one of the next two gathers: members with their scores for leased and out, how many more it may lease, and the
+-- number and bytes of what is outstanding by it.
+local function batch(want)
+  return {lease = {}, out = {}, left = want, taking = 0, passed = 0}
+end
+
+-- admit makes an entry outstanding: leased if it leads its key, else parked.
+local function admit(b, entry, n, size, key, leading)
+  local member, out, lease = member_of(entry[1]), b.out, b.lease
+  if key then
+    enqueue(key, member)
+    member = member .. ':' .. key
+    runs[key] = leading and runs[key] + 1 or FULL
+  end
+  if leading then
+    take(member, 1, 1, size, entry[2][4])
+    lease[#lease + 1], lease[#lease + 2] = until_, member
+    b.left = b.left - 1
+  end
+  out[#out + 1], out[#out + 2] = n, member
+  b.passed, b.taking = b.passed + size, b.taking + 1
+end
+
+-- write keeps what was admitted.
+local function write(b)
+  if #b.lease > 0 then
+    redis.call('ZADD', LEASED, unpack(b.lease))
+  end
+  if #b.out > 0 then
+    redis.call('ZADD', OUT, unpack(b.out))
+  end
+end
+
 -- new leases up to want messages from behind the cursor, parks what must wait for another of its key, and gives the number
 -- of both, room at most. A first delivery leaves no trace in deliveries, nor does what is parked.
 local function new(want, room)
-  local lease, out_args, left, passed, taking = {}, {}, want, 0, 0
+  local b = batch(want)
   local parked = ordered and parked_now()
   local blocked = false
   if ahead and (state.n < ahead.from or state.n >= ahead.n) then
@@ -189,8 +223,7 @@ local function new(want, room)
   end
 
   -- pass gives an entry its place; false when it does not fit.
-  local function pass(entry, n, size)
-    local member, key = member_of(entry[1]), ordered and key_in(entry)
+  local function pass(entry, n, size, key)
     local leading = leads(key)
     if leading and not fits(size) then
       return false
@@ -199,28 +232,15 @@ local function new(want, room)
       leave_in_log(key, entry[1], n, size)
       return true
     end
-    if key then
-      enqueue(key, member)
-      member = member .. ':' .. key
-      if leading then
-        runs[key].leased = runs[key].leased + 1
-      else
-        runs[key].blocked = true
-        parked = parked + 1
-      end
+    if not leading then
+      parked = parked + 1
     end
-    if leading then
-      take(member, 1, 1, size, entry[2][4])
-      lease[#lease + 1], lease[#lease + 2] = until_, member
-      left = left - 1
-    end
-    out_args[#out_args + 1], out_args[#out_args + 2] = n, member
-    passed, taking = passed + size, taking + 1
+    admit(b, entry, n, size, key, leading)
     return true
   end
 
   local function page()
-    local count_ = math.min(left, room - taking, MESSAGES_MAX - examined, math.max(1, math.floor((most_bytes - passed) / largest)))
+    local count_ = math.min(b.left, room - b.taking, MESSAGES_MAX - examined, math.max(1, math.floor((most_bytes - b.passed) / largest)))
     local entries, gaps = {}, {}
     if ahead then
       repeat
@@ -229,11 +249,12 @@ local function new(want, room)
     else
       entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', count_)
     end
-    local found, at = 0, nil
+    local found, at, key_at = 0, nil, {}
     if ordered then
       local keys = {}
-      for _, entry in ipairs(entries) do
+      for i, entry in ipairs(entries) do
         local key = key_in(entry)
+        key_at[i] = key
         if key and queues[key] == nil then
           keys[#keys + 1] = key
         end
@@ -246,7 +267,7 @@ local function new(want, room)
       if ahead then
         pass_over(gaps[i], entry)
       end
-      if not pass(entry, n, size) then
+      if not pass(entry, n, size, key_at[i]) then
         break
       end
       if ahead then
@@ -263,59 +284,43 @@ local function new(want, room)
       return false
     end
     if ahead then
-      return left > 0 and taking < room and examined < MESSAGES_MAX and passed < BYTES_MAX and ARGV[ahead.at]
+      return b.left > 0 and b.taking < room and examined < MESSAGES_MAX and b.passed < BYTES_MAX and ARGV[ahead.at]
     end
     if #entries < count_ and state.n < last.n then -- what n says lies ahead is not there
       advance(string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999), last.n, last.sum, 0)
     end
-    return left > 0 and taking < room and examined < MESSAGES_MAX and passed < BYTES_MAX and state.n < last.n
+    return b.left > 0 and b.taking < room and examined < MESSAGES_MAX and b.passed < BYTES_MAX and state.n < last.n
   end
   while page() do end
   if ahead and not blocked then
     local entry, gap = following()
     pass_over(entry and gap or ahead.gap + ahead.rest, entry)
   end
-  set('bytes', state.bytes + passed)
-  if #lease > 0 then
-    redis.call('ZADD', LEASED, unpack(lease))
-  end
-  if #out_args > 0 then
-    redis.call('ZADD', OUT, unpack(out_args))
-  end
-  return taking, want - left
+  set('bytes', state.bytes + b.passed)
+  write(b)
+  return b.taking, want - b.left
 end
 
 -- from_source is new for the source, whose messages are never left in the log: they were outstanding before. It gives also
 -- whether some were too old or had vanished.
 local function from_source(want, room)
-  local lease, out_args, left, passed, taking, stop, dropped = {}, {}, want, 0, 0, false, false
+  local b, stop, dropped = batch(want), false, false
 
   local function pass(entry, n, size)
-    local member, key = member_of(entry[1]), ordered and key_in(entry)
+    local key = ordered and key_in(entry)
     local leading = leads(key, true)
     if leading and not fits(size) then
       return false
     end
-    if key then
-      enqueue(key, member)
-      member = member .. ':' .. key
-      runs[key].leased, runs[key].blocked = runs[key].leased + (leading and 1 or 0), not leading
-      if state.over > 0 then
-        redis.call('ZREM', HUNGRY, key)
-      end
+    admit(b, entry, n, size, key, leading)
+    if key and state.over > 0 then
+      redis.call('ZREM', HUNGRY, key)
     end
-    if leading then
-      take(member, 1, 1, size, entry[2][4])
-      lease[#lease + 1], lease[#lease + 2] = until_, member
-      left = left - 1
-    end
-    out_args[#out_args + 1], out_args[#out_args + 2] = n, member
-    passed, taking = passed + size, taking + 1
     return true
   end
 
   local function page()
-    local members = redis.call('ZRANGE', SOURCE, 0, math.min(left, room - taking, MESSAGES_MAX - examined) - 1, 'WITHSCORES')
+    local members = redis.call('ZRANGE', SOURCE, 0, math.min(b.left, room - b.taking, MESSAGES_MAX - examined) - 1, 'WITHSCORES')
     local used, bytes_ = {}, 0
     for i = 1, #members, 2 do
       local member = members[i]
@@ -327,7 +332,7 @@ local function from_source(want, room)
       end
       if not entry or ms_of(member) < cutoff then
         count(entry and 'dropped' or 'lost', 1)
-        dropped, passed = true, passed + size
+        dropped, b.passed = true, b.passed + size
       elseif not pass(entry, tonumber(members[i + 1]), size) then
         stop = true
         break
@@ -336,22 +341,17 @@ local function from_source(want, room)
       end
       used[#used + 1], bytes_ = member, bytes_ + size
       examined = examined + 1
-      if passed >= BYTES_MAX then
+      if b.passed >= BYTES_MAX then
         stop = true
         break
       end
     end
     out_of_source(used, #used, bytes_)
-    return not stop and state.src > 0 and left > 0 and taking < room and examined < MESSAGES_MAX
+    return not stop and state.src > 0 and b.left > 0 and b.taking < room and examined < MESSAGES_MAX
   end
   while page() do end
-  if #lease > 0 then
-    redis.call('ZADD', LEASED, unpack(lease))
-  end
-  if #out_args > 0 then
-    redis.call('ZADD', OUT, unpack(out_args))
-  end
-  return taking, want - left, dropped
+  write(b)
+  return b.taking, want - b.left, dropped
 end
 
 local before, lease_before = next_due()

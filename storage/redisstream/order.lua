@@ -21,6 +21,7 @@ local function member_at(place)
 end
 
 local queues, written = {}, {} -- by key: what keys holds, false for nothing; and whether that has changed
+local begun = {} -- key, id … of queues that began in this step
 
 -- load_queues reads what keys holds, all at once.
 local function load_queues(keys)
@@ -43,7 +44,7 @@ local function set_queue(key, value)
 end
 
 local function save_queues()
-  local set_, deleted = {}, {}
+  local set_, deleted = begun, {}
   for key in pairs(written) do
     if queues[key] then
       set_[#set_ + 1], set_[#set_ + 2] = key, queues[key]
@@ -116,7 +117,7 @@ end
 local function enqueue(key, id)
   local one = queue_of(key)
   if not one then
-    set_queue(key, id)
+    queues[key], begun[#begun + 1], begun[#begun + 2] = id, key, id
     return
   end
   if one ~= 'm' then

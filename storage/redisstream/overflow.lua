@@ -22,10 +22,10 @@ local function load_overflows(keys)
 end
 
 local function overflow_of(key)
-  if overflows[key] == nil then
-    overflows[key] = state.over > 0 and overflow_from(redis.call('HGET', OVERFLOW, key))
+  if overflows[key] == nil and state.over > 0 then
+    overflows[key] = overflow_from(redis.call('HGET', OVERFLOW, key))
   end
-  return overflows[key]
+  return overflows[key] or false
 end
 
 -- spill changes what a key left by so many messages and bytes.
