@@ -6,7 +6,7 @@ export FUZZTIME
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-load test-clients generate lint verify bench bench-go fuzz torture clean
+.PHONY: help build test test-load test-clients screenshots generate lint verify bench bench-go fuzz torture clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ test-load: ## run the load tests, which measure and take minutes
 
 test-clients: ## use the server through Google's libraries for Node, Python and Java, those that this machine can run
 	scripts/test-clients
+
+screenshots: ## take a picture of every page, wide and narrow, light and dark, into screenshots/
+	scripts/screenshots
 
 generate: ## write the generated files again
 	scripts/generate

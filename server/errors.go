@@ -58,6 +58,12 @@ func explain(ctx context.Context, err error) (status int, e *subscriptions.Error
 	return status, e
 }
 
+// Explain finds the status of an error, and what a caller may read of it.
+func Explain(ctx context.Context, err error) (status int, message string) {
+	status, e := explain(ctx, err)
+	return status, rules.Legible(e.Message)
+}
+
 // fail answers with an error. It is the one writer of errors.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if begun(w) {

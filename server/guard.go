@@ -31,21 +31,27 @@ func (h *handler) sameOrigin() func(http.Handler) http.Handler {
 	}
 }
 
-// knownHost refuses requests for names that are not ours.
-func (h *handler) knownHost(hosts []string) func(http.Handler) http.Handler {
+// KnownHosts tells of the host that a request names, with or without a port, whether it is ours: one of hosts, or a name by which
+// nobody else can be meant.
+func KnownHosts(hosts []string) func(hostport string) bool {
 	known := map[string]bool{}
 	for _, host := range hosts {
 		known[canonicalHost(host)] = true
 	}
+	return func(hostport string) bool {
+		host := canonicalHost(hostport)
+		return known[AnyHost] || unspoofable(host) || known[host]
+	}
+}
+
+// knownHost refuses requests for names that are not ours.
+func (h *handler) knownHost(hosts []string) func(http.Handler) http.Handler {
+	known := KnownHosts(hosts)
 	return func(next http.Handler) http.Handler {
-		if known[AnyHost] {
-			return next
-		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			host := canonicalHost(r.Host)
-			if !unspoofable(host) && !known[host] && !isPublic(r.URL.Path) {
+			if !known(r.Host) && !isPublic(r.URL.Path) {
 				h.fail(w, r, subscriptions.Errorf(subscriptions.PermissionDenied,
-					"the server does not serve the host name %q; its operator can add it to the allowed host names", clip(host)))
+					"the server does not serve the host name %q; its operator can add it to the allowed host names", clip(canonicalHost(r.Host))))
 				return
 			}
 			next.ServeHTTP(w, r)

@@ -23,6 +23,7 @@ import (
 	"postrider/server"
 	"postrider/server/grpcapi"
 	"postrider/subscriptions"
+	"postrider/web"
 )
 
 // app is a whole server: the store, the domain, the pushes and the interfaces.
@@ -38,6 +39,7 @@ type app struct {
 
 	certificates *proof.Certificates // for endpoints; none without a folder of them
 	port         *port.Splitter
+	site         *web.Site // the operator's page
 	http         *http.Server
 	grpc         *grpcapi.Server
 
@@ -102,7 +104,12 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 		Transport: pusher.NewTransport(pushes), TransportAs: a.transportAs(pushes),
 	})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
+	a.site = web.New(a.service, web.Options{
+		Logger: log, KnownHost: server.KnownHosts(config.AllowedHosts), Explain: server.Explain, Warnings: a.ready,
+		Secure: a.certificate != nil,
+	})
 	a.http = a.newHTTPServer()
+	a.http.RegisterOnShutdown(a.site.Drain)
 	return a, nil
 }
 
@@ -120,11 +127,11 @@ func (a *app) newHTTPServer() *http.Server {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // package port decrypts
 	return &http.Server{
-		Handler: a.grpc.Beside(server.New(a.service, server.Options{
+		Handler: a.grpc.Beside(a.site.Beside(server.New(a.service, server.Options{
 			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
 			MaxBodies: a.config.bodies(),
 			Issuer:    a.issuer,
-		})),
+		}))),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,

@@ -1,0 +1,231 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"postrider/subscriptions"
+)
+
+// notice is a sentence on what needs attention.
+type notice struct {
+	Severity severity
+	// Subject begins the sentence, and Link leads to its page; both may be empty.
+	Subject, Link string
+	Words         []words
+	// weight orders notices of one severity: how long it has been so.
+	weight time.Duration
+}
+
+// words are a piece of a sentence; those about a time show it when the pointer rests on them.
+type words struct {
+	Text string
+	At   time.Time
+}
+
+// String is the sentence.
+func (n notice) String() string {
+	var b strings.Builder
+	b.WriteString(n.Subject)
+	for _, w := range n.Words {
+		b.WriteString(w.Text)
+	}
+	return b.String()
+}
+
+// saying makes the words of a sentence: texts, and durations before now.
+func saying(now time.Time, pieces ...any) []words {
+	var all []words
+	for _, p := range pieces {
+		switch p := p.(type) {
+		case string:
+			all = append(all, words{Text: p})
+		case time.Duration:
+			all = append(all, words{Text: span(p), At: now.Add(-p)})
+		default:
+			all = append(all, words{Text: fmt.Sprint(p)})
+		}
+	}
+	return all
+}
+
+// attention is what somebody should look at, the worst first. warnings are what the server says of itself and its store.
+func attention(o subscriptions.Overview, warnings []string) []notice {
+	var all []notice
+	a := &attending{o: o, topics: map[subscriptions.TopicName]*subscriptions.TopicReport{},
+		oldest: map[subscriptions.TopicName]time.Duration{}, names: namesOf(o)}
+	for i := range o.Topics {
+		a.topics[o.Topics[i].Topic.Name] = &o.Topics[i]
+	}
+	for _, r := range o.Subscriptions {
+		if !r.Subscription.TopicDeleted {
+			a.oldest[r.Subscription.Topic] = max(a.oldest[r.Subscription.Topic], r.Stats.OldestAge)
+		}
+	}
+	for _, n := range o.Store.Nodes {
+		all = append(all, a.memory(n)...)
+	}
+	for _, w := range warnings {
+		all = append(all, notice{Severity: note, Words: saying(o.At, sentence(w))})
+	}
+	for _, t := range o.Topics {
+		all = append(all, a.topic(t)...)
+	}
+	for _, r := range o.Subscriptions {
+		all = append(all, a.subscription(r)...)
+	}
+	slices.SortStableFunc(all, func(x, y notice) int {
+		return cmp.Or(-cmp.Compare(x.Severity, y.Severity), -cmp.Compare(x.weight, y.weight))
+	})
+	return all
+}
+
+// attending judges the parts of an overview.
+type attending struct {
+	o      subscriptions.Overview
+	topics map[subscriptions.TopicName]*subscriptions.TopicReport
+	oldest map[subscriptions.TopicName]time.Duration // the oldest message that is not acked
+	names  names
+}
+
+func (a *attending) memory(n subscriptions.NodeReport) []notice {
+	if n.Max == 0 || float64(n.Used) < memoryShare*float64(n.Max) {
+		return nil
+	}
+	s, then := warning, "publishes are refused when it is full"
+	if float64(n.Used) >= 0.95*float64(n.Max) {
+		s = critical
+	}
+	return []notice{{Severity: s, Words: saying(a.o.At, "The store at "+n.Address+" uses "+size(n.Used)+" of "+size(n.Max)+" of memory: "+then)}}
+}
+
+// topic judges a dead-letter topic.
+func (a *attending) topic(t subscriptions.TopicReport) []notice {
+	n := notice{Subject: a.names.Of(t.Topic.Name.Project, t.Topic.Name.ID), Link: topicPath(t.Topic.Name)}
+	switch {
+	case t.DeadLetters > 0:
+		n.Severity, n.weight = warning, a.oldest[t.Topic.Name]
+		pieces := []any{" holds ", plural(t.DeadLetters, "dead letter")}
+		if t.Owner != "" {
+			pieces = append(pieces, ", owner ", t.Owner)
+		}
+		if old := a.oldest[t.Topic.Name]; old > 0 {
+			pieces = append(pieces, ", oldest ", old)
+		}
+		if len(t.Subscriptions) == 0 {
+			pieces = append(pieces, "; it has no subscription, so they are dropped in the end")
+		}
+		n.Words = saying(a.o.At, pieces...)
+	case len(t.Sources) > 0 && len(t.Subscriptions) == 0:
+		n.Severity = note
+		n.Words = saying(a.o.At, " is a dead-letter topic without a subscription: dead letters are dropped in the end, and nobody reads them")
+	default:
+		return nil
+	}
+	return []notice{n}
+}
+
+// subscription judges a subscription: the worst that is to say of it.
+func (a *attending) subscription(r subscriptions.SubscriptionReport) []notice {
+	sub := r.Subscription
+	now, age, backlog := a.o.At, r.Stats.OldestAge, r.Stats.Backlog()
+	n := notice{Subject: a.names.Of(sub.Name.Project, sub.Name.ID), Link: subscriptionPath(sub.Name), weight: age}
+	owner := ""
+	if r.Owner != "" {
+		owner = ", owner " + r.Owner
+	}
+	switch c := conditionOf(r); {
+	case sub.Detached || r.Measured.IsZero():
+		return nil
+	case r.Breaker.Open:
+		n.Severity, n.weight = critical, r.Breaker.Since
+		n.Words = saying(now, ": the endpoint ", a.endpoint(sub), " refuses everything for ", r.Breaker.Since, ", breaker open, ",
+			nextProbe(r.Breaker), backlogWords(backlog), owner)
+	case nearRetention(r) && !a.isDeadLetters(sub):
+		n.Severity = critical
+		left := max(0, retention(r)-age)
+		n.Words = saying(now, ": the oldest message is ", age, " old and is dropped in "+span(left)+": messages are kept for "+span(retention(r)), owner)
+	case a.deadLetterTopicMissing(sub):
+		n.Severity = warning
+		n.Words = saying(now, ": its dead-letter topic "+a.names.Of(sub.DeadLetter.Topic.Project, sub.DeadLetter.Topic.ID)+" does not exist; messages that had all their attempts stay", owner)
+	case growing(r):
+		n.Severity = warning
+		n.Words = saying(now, ": backlog grows "+rate(r.In-r.Out)+"/s, oldest ", age, ", never drains at this rate", owner)
+	case c.Severity >= warning && !a.isDeadLetters(sub):
+		n.Severity = warning
+		n.Words = saying(now, ": "+waiting(backlog)+" and nothing is taken, oldest ", age, owner)
+	default:
+		return nil
+	}
+	return []notice{n}
+}
+
+// isDeadLetters tells whether the subscription's messages are dead letters, of which the topic's notice speaks.
+func (a *attending) isDeadLetters(sub subscriptions.Subscription) bool {
+	t := a.topics[sub.Topic]
+	return t != nil && !sub.TopicDeleted && len(t.Sources) > 0
+}
+
+func (a *attending) deadLetterTopicMissing(sub subscriptions.Subscription) bool {
+	return sub.DeadLetter != nil && a.topics[sub.DeadLetter.Topic] == nil
+}
+
+func (a *attending) endpoint(sub subscriptions.Subscription) string {
+	if sub.Push == nil {
+		return ""
+	}
+	return hostOf(sub.Push.Endpoint)
+}
+
+func nextProbe(b subscriptions.Breaker) string {
+	if b.Probe <= 0 {
+		return "probe due now"
+	}
+	return "next probe in " + span(b.Probe)
+}
+
+func backlogWords(backlog int64) string {
+	if backlog == 0 {
+		return ""
+	}
+	return ", " + waiting(backlog)
+}
+
+// names writes the names of resources: the id alone, unless there are several projects.
+type names struct{ several bool }
+
+func namesOf(o subscriptions.Overview) names {
+	var first string
+	for _, t := range o.Topics {
+		first = cmp.Or(first, t.Topic.Name.Project)
+		if t.Topic.Name.Project != first {
+			return names{several: true}
+		}
+	}
+	for _, r := range o.Subscriptions {
+		first = cmp.Or(first, r.Subscription.Name.Project)
+		if r.Subscription.Name.Project != first {
+			return names{several: true}
+		}
+	}
+	return names{}
+}
+
+// Of is how a resource of a project is called.
+func (n names) Of(project, id string) string {
+	if n.several {
+		return project + "/" + id
+	}
+	return id
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	first, width := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[width:]
+}

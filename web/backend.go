@@ -1,0 +1,54 @@
+package web
+
+import (
+	"context"
+
+	"postrider/subscriptions"
+)
+
+// Backend is what the page is in front of: *subscriptions.Service.
+type Backend interface {
+	Surveys
+	Resources
+	Publisher
+	Pushes
+	Blocks
+}
+
+// Surveys tell how everything is.
+type Surveys interface {
+	// Overview returns all topics and subscriptions with their state. UNAVAILABLE.
+	Overview(context.Context) (subscriptions.Overview, error)
+	// History returns up to an hour of a subscription's past, oldest first. NOT_FOUND; FAILED_PRECONDITION when it is detached.
+	History(context.Context, subscriptions.SubscriptionName) ([]subscriptions.Point, error)
+}
+
+// Resources are read one by one, as they are now.
+type Resources interface {
+	// GetTopic returns a topic. NOT_FOUND, INVALID_ARGUMENT.
+	GetTopic(context.Context, subscriptions.TopicName) (subscriptions.Topic, error)
+	// GetSubscription returns a subscription. NOT_FOUND, INVALID_ARGUMENT.
+	GetSubscription(context.Context, subscriptions.SubscriptionName) (subscriptions.Subscription, error)
+}
+
+// Publisher takes test messages.
+type Publisher interface {
+	// Publish appends all messages or none, and returns their ids. NOT_FOUND, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE.
+	Publish(context.Context, subscriptions.TopicName, []subscriptions.Message) ([]subscriptions.MessageID, error)
+}
+
+// Pushes explain and restart push delivery.
+type Pushes interface {
+	// Explain tells why nothing is pushed now. NOT_FOUND, INVALID_ARGUMENT.
+	Explain(context.Context, subscriptions.SubscriptionName) (subscriptions.Explanation, error)
+	// ClosePushBreaker tells whether the breaker was open. NOT_FOUND, FAILED_PRECONDITION.
+	ClosePushBreaker(context.Context, subscriptions.SubscriptionName) (was bool, err error)
+}
+
+// Blocks are ordering keys that stand still.
+type Blocks interface {
+	// BlockedKeys lists them, the longest blocked first. NOT_FOUND, INVALID_ARGUMENT.
+	BlockedKeys(context.Context, subscriptions.SubscriptionName, subscriptions.Page) ([]subscriptions.Block, string, error)
+	// UnblockKey takes the message away that blocks a key. NOT_FOUND, ABORTED, FAILED_PRECONDITION, INVALID_ARGUMENT.
+	UnblockKey(context.Context, subscriptions.SubscriptionName, subscriptions.Unblocking) error
+}
