@@ -308,7 +308,7 @@ func (s *faultyStore) Nack(ctx context.Context, r subscriptions.NackRequest) ([]
 	return s.Store.Nack(ctx, r)
 }
 
-func (s *faultyStore) Release(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
+func (s *faultyStore) Release(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Release) error {
 	if err := s.fault(); err != nil {
 		return err
 	}

@@ -25,9 +25,8 @@ const (
 	// can be used again, and discardTime how long that may take.
 	maxDiscard  = 64 << 10
 	discardTime = time.Second
-	// excerptBytes of a refusal's answer are kept, if they come within excerptTime.
-	excerptBytes = 120
-	excerptTime  = 250 * time.Millisecond
+	// excerptTime is how soon the beginning of a refusal's answer must come to be kept.
+	excerptTime = 250 * time.Millisecond
 )
 
 // errInterim is the end of the patience with answers of 1xx.
@@ -179,7 +178,7 @@ func deliver(ctx context.Context, transport http.RoundTripper, t *target, p payl
 func beginning(body io.ReadCloser) string {
 	late := time.AfterFunc(excerptTime, func() { body.Close() })
 	defer late.Stop()
-	text := make([]byte, excerptBytes)
+	text := make([]byte, subscriptions.MaxAnswer)
 	n, _ := io.ReadFull(body, text)
 	return strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "?"))
 }

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"postrider/subscriptions"
 )
 
 // serve runs an endpoint on loopback.
@@ -323,7 +325,7 @@ func TestARefusalTellsHowItsAnswerBegins(t *testing.T) {
 	transport := NewTransport(TransportOptions{})
 	defer transport.CloseIdleConnections()
 	for path, want := range map[string]string{
-		"/text": "no database:\n" + strings.Repeat("x", excerptBytes-len(" no database:\n")), "/slow": "", "/none": "",
+		"/text": "no database:\n" + strings.Repeat("x", subscriptions.MaxAnswer-len(" no database:\n")), "/slow": "", "/none": "",
 	} {
 		told := false
 		deliverWithin(t, transport, newTarget(s.URL+path, "test"), payload{}, time.Now().Add(5*time.Second), func(a answer) {

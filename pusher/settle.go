@@ -139,11 +139,13 @@ func settlement(pushes []*push) subscriptions.Settlement {
 		case p.reason == accepted:
 			s.Acks = append(s.Acks, p.receipt)
 		case p.reason == terminal:
-			s.Terminals = append(s.Terminals, subscriptions.Terminal{Delivery: *p.terminal, Reason: why(p)})
-		case p.reason.released(), p.probe:
-			s.Releases = append(s.Releases, p.receipt)
+			s.Terminals = append(s.Terminals, subscriptions.Terminal{Delivery: *p.terminal, Failure: failure(p)})
+		case p.reason.released():
+			s.Releases = append(s.Releases, subscriptions.Release{Receipt: p.receipt})
+		case p.probe:
+			s.Releases = append(s.Releases, subscriptions.Release{Receipt: p.receipt, Failure: failure(p)})
 		default:
-			s.Nacks = append(s.Nacks, subscriptions.Nack{Receipt: p.receipt, AtLeast: p.atLeast, Reason: why(p)})
+			s.Nacks = append(s.Nacks, subscriptions.Nack{Receipt: p.receipt, AtLeast: p.atLeast, Failure: failure(p)})
 		}
 	}
 	return s
@@ -179,8 +181,8 @@ func (w *worker) storeWorks() {
 	}
 }
 
-// why says in a line why a push was refused, and how the answer begins.
-func why(p *push) string {
+// failure says why a push was refused, and how the answer begins.
+func failure(p *push) subscriptions.Failure {
 	text := string(p.reason)
 	switch {
 	case p.answer.err != nil:
@@ -188,9 +190,7 @@ func why(p *push) string {
 	case p.answer.status != 0:
 		text = strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", p.answer.status, http.StatusText(p.answer.status)))
 	}
-	text += " after " + p.took.Round(time.Millisecond).String()
-	if p.answer.text != "" {
-		text += ": " + p.answer.text
+	return subscriptions.Failure{
+		Reason: subscriptions.Reason(text), Status: p.answer.status, Answer: subscriptions.Answer(p.answer.text), Took: p.took,
 	}
-	return subscriptions.Reason(text)
 }

@@ -1,8 +1,9 @@
 package pusher
 
 import (
+	"fmt"
 	"net/http"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,9 +63,10 @@ func TestTerminalAnswers(t *testing.T) {
 				if len(got) != 1 || string(got[0].Message.Data) != "bad" {
 					b.Fatalf("dead letters: %+v", got)
 				}
+				failed := got[0].Message.FailedAttempts()
 				reason := got[0].Message.Attributes[subscriptions.ReasonAttribute]
-				if (c.pushes == 1) != strings.HasPrefix(reason, "the endpoint answered 422 Unprocessable Entity after") {
-					b.Errorf("the reason is %q", reason)
+				if reason != "the endpoint answered 422 Unprocessable Entity" || len(failed) != c.pushes || failed[0].Number != c.pushes {
+					b.Errorf("the reason is %q of the attempts %v", reason, failed)
 				}
 				if s := b.stats(sub); c.pushes == 1 && (s.DeadLettered != 1 || s.Nacked != 0) {
 					b.Errorf("stats: %+v", s)
@@ -89,5 +91,32 @@ func TestATerminalAnswerWithoutATopicIsARefusal(t *testing.T) {
 			b.Errorf("%d pushes, want 3", n)
 		}
 		b.left(sub, 1)
+	})
+}
+
+// A terminal answer keeps what was known of the attempts before it.
+func TestATerminalAnswerKeepsEarlierAttempts(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.web.answer(func(h hit) (int, error) {
+			if h.attempt < 3 {
+				return http.StatusServiceUnavailable, h.work(time.Second)
+			}
+			return http.StatusGone, nil
+		})
+		withDead := b.withDeadLetters()
+		dead := b.subscribe("dead-sub", func(s *subscriptions.Subscription) {
+			s.Topic = subscriptions.TopicName{Project: "p", ID: "dead"}
+			s.Push = nil
+		})
+		b.subscribe("sub", withDead, func(s *subscriptions.Subscription) { s.Terminal.Statuses = []int{http.StatusGone} })
+		b.publish("m")
+		time.Sleep(time.Minute)
+		var got []string
+		for _, a := range b.deadLetters(dead)[0].Message.FailedAttempts() {
+			got = append(got, fmt.Sprint(a.Number, a.Status, a.Took))
+		}
+		if want := []string{"3 410 0s", "2 503 1s", "1 503 1s"}; !slices.Equal(got, want) {
+			b.Errorf("attempts: %v, want %v", got, want)
+		}
 	})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"postrider/server/api"
 	"postrider/server/wire"
@@ -21,10 +20,9 @@ type Blocks interface {
 func (h *handler) ListBlockedKeys(ctx context.Context, r api.ListBlockedKeysRequestObject) (api.ListBlockedKeysResponseObject, error) {
 	name := subscriptionName(r.Project, r.Subscription)
 	page, next, err := h.backend.BlockedKeys(ctx, name, pageOf(r.Body.PageSize, r.Body.PageToken))
-	now := time.Now()
 	keys := make([]api.BlockedKey, len(page))
 	for i, b := range page {
-		keys[i] = apiBlockedKey(b, now)
+		keys[i] = apiBlockedKey(b)
 	}
 	return api.ListBlockedKeys200JSONResponse{BlockedKeys: keys, NextPageToken: next}, err
 }
@@ -35,14 +33,30 @@ var blockedKeyStates = map[subscriptions.BlockState]api.BlockedKeyState{
 	subscriptions.BlockDead:    api.BlockedKeyStateDead,
 }
 
-func apiBlockedKey(b subscriptions.Block, now time.Time) api.BlockedKey {
+func apiBlockedKey(b subscriptions.Block) api.BlockedKey {
 	m := b.Head.Message
-	in := func(d time.Duration) *wire.Timestamp { return wire.NewTimestamp(now.Add(d).Round(time.Millisecond)) }
-	return api.BlockedKey{
+	key := api.BlockedKey{
 		OrderingKey: m.OrderingKey, MessageID: m.ID.String(), PublishTime: wire.NewTimestamp(m.PublishTime()),
-		BlockedTime: in(-b.Since), FailedTime: in(-b.Failed), NextTime: in(b.Next),
-		LastError: b.Reason, Attempts: wire.Int32(b.Head.Attempt), State: blockedKeyStates[b.State], MessagesBehind: wire.Int64(b.Behind),
+		BlockedTime: wire.NewTimestamp(b.Since), NextTime: wire.NewTimestamp(b.Next),
+		Attempts: wire.Int32(b.Head.Attempt), State: blockedKeyStates[b.State], MessagesBehind: wire.Int64(b.Behind),
 	}
+	for i, a := range b.Head.Failed {
+		if i == 0 {
+			key.FailedTime, key.LastError = wire.NewTimestamp(a.Time), a.Line()
+		}
+		key.FailedAttempts = append(key.FailedAttempts, apiAttempt(a))
+	}
+	return key
+}
+
+func apiAttempt(a subscriptions.Attempt) api.FailedAttempt {
+	out := api.FailedAttempt{
+		Attempt: wire.Int32(a.Number), Time: wire.NewTimestamp(a.Time), Status: wire.Int32(a.Status), Reason: a.Reason, Answer: a.Answer,
+	}
+	if a.Took > 0 {
+		out.Duration = wire.NewDuration(a.Took)
+	}
+	return out
 }
 
 // UnblockKey takes the message that blocks an ordering key out of the way.

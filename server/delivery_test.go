@@ -159,8 +159,13 @@ func TestDeadLetter(t *testing.T) {
 			"CloudPubSubDeadLetterSourceSubscription":        "billing",
 			"CloudPubSubDeadLetterSourceSubscriptionProject": "p",
 			"CloudPubSubDeadLetterSourceTopicPublishTime":    strings.Replace(published, "Z", "+00:00", 1),
+			"postrider-dead-letter-reason":                   "refused by the subscriber",
 		}
 		m := got[0].Message
+		want["postrider-dead-letter-attempts"] = m.Attributes["postrider-dead-letter-attempts"]
+		if strings.Count(m.Attributes["postrider-dead-letter-attempts"], `reason="refused by the subscriber"`) != 5 {
+			t.Errorf("the attempts are %v", m.Attributes)
+		}
 		if encode(m.Attributes) != encode(want) || string(m.Data) != "hi" || m.MessageID == ids[0] || got[0].DeliveryAttempt != 0 {
 			t.Errorf("the dead letter is %+v", got[0])
 		}

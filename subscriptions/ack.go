@@ -65,7 +65,11 @@ func (s *Service) ModifyAckDeadline(ctx context.Context, name SubscriptionName, 
 // ids whose lease is over have no effect, and that is no error.
 func (s *Service) Release(ctx context.Context, name SubscriptionName, ackIDs []string) error {
 	return s.withReceipts(ctx, name, ackIDs, nil, func(ctx context.Context, sub Subscription, rs []Receipt) (Missed, error) {
-		err := s.store.Release(ctx, sub.Ref(), rs)
+		releases := make([]Release, len(rs))
+		for i, r := range rs {
+			releases[i].Receipt = r
+		}
+		err := s.store.Release(ctx, sub.Ref(), releases)
 		if err == nil {
 			s.windows.returned(sub.UID, rs)
 		}

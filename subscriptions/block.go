@@ -8,15 +8,15 @@ import (
 // Block is an ordering key whose first outstanding message has failed, so that
 // all later ones wait.
 type Block struct {
-	// Head is that message, by its last delivery.
+	// Head is that message, by its last delivery, with what is kept of its failed
+	// attempts.
 	Head Delivery
-	// Since is how long ago an attempt of it failed for the first time, Failed how
-	// long ago one did for the last time, and Reason is why then.
-	Since, Failed time.Duration
-	Reason        string
-	State         BlockState
-	// Next is how long until the state changes by itself, 0 if it may any moment.
-	Next time.Duration
+	// Since is when an attempt of it failed for the first time, by the store's clock.
+	Since time.Time
+	State BlockState
+	// Next is when the state changes by itself, by the store's clock; when that has
+	// passed it may any moment.
+	Next time.Time
 	// Behind is how many messages of the key wait behind the head, besides those
 	// ahead of the cursor.
 	Behind int64

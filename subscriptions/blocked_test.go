@@ -42,8 +42,9 @@ func TestABlockedKeyIsShownAndFreed(t *testing.T) {
 		}
 		w.want(b[0].Head.Message.OrderingKey, "k")
 		w.want(string(b[0].Head.Message.Data), "0")
-		w.want(fmt.Sprint(b[0].Since, b[0].Failed, b[0].Next, b[0].Behind, b[0].Head.Attempt), "10s 10s 50s 2 1")
-		w.want(b[0].Reason, subscriptions.ReasonRefused)
+		failed := b[0].Head.Failed
+		w.want(fmt.Sprint(time.Since(b[0].Since), time.Until(b[0].Next), b[0].Behind, b[0].Head.Attempt, len(failed)), "10s 50s 2 1 1")
+		w.want(fmt.Sprintf("%d %v %s", failed[0].Number, time.Since(failed[0].Time), failed[0].Reason), "1 10s "+subscriptions.ReasonRefused)
 		start := time.Now()
 		time.AfterFunc(time.Second, func() { w.must(w.UnblockKey(w.ctx, subName("billing"), unblocking(b[0]))) })
 		got, err := w.Pull(w.ctx, subName("billing"), 10, false)

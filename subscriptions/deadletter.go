@@ -118,7 +118,7 @@ func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Deliver
 
 // deadLetter is the message as the dead-letter topic gets it.
 func deadLetter(sub Subscription, d Delivery) Message {
-	m := d.Message
+	m := d.withAttempts().Message
 	m.Attributes = maps.Clone(m.Attributes)
 	if m.Attributes == nil {
 		m.Attributes = map[string]string{}

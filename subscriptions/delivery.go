@@ -13,6 +13,9 @@ type Delivery struct {
 	Epoch int64
 	// Key is the message's KeyHash if the subscription delivers in order, else 0.
 	Key uint64
+	// Failed are the last attempts that failed, newest first, as far as they are
+	// kept. Leases leave them out.
+	Failed []Attempt
 }
 
 // Receipt is what a lease is settled with: which message, which delivery of

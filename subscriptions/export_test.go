@@ -20,3 +20,6 @@ func (s *Service) Held() (messages, clients int) {
 	defer s.windows.mu.Unlock()
 	return len(s.windows.holders), len(s.windows.left)
 }
+
+// WithAttempts is what makes a dead letter tell of its attempts.
+func WithAttempts(d Delivery) Delivery { return d.withAttempts() }

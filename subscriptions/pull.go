@@ -176,9 +176,9 @@ func (s *Service) release(ctx context.Context, sub Subscription, ds []Delivery) 
 	}
 	ctx, cancel := step(ctx)
 	defer cancel()
-	rs := make([]Receipt, len(ds))
+	rs := make([]Release, len(ds))
 	for i, d := range ds {
-		rs[i] = d.Receipt()
+		rs[i].Receipt = d.Receipt()
 	}
 	return s.store.Release(ctx, sub.Ref(), rs)
 }

@@ -48,7 +48,7 @@ func (s *Service) LeasePush(ctx context.Context, name SubscriptionName, limit in
 type Settlement struct {
 	Acks     []Receipt
 	Nacks    []Nack
-	Releases []Receipt
+	Releases []Release
 	// Terminals are refused for good.
 	Terminals []Terminal
 }

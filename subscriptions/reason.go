@@ -12,18 +12,27 @@ const (
 	ReasonRefused = "refused by the subscriber"
 )
 
-// MaxReason bounds the Reason of a Nack, in bytes.
-const MaxReason = 200
+// What is kept of why an attempt failed, in bytes.
+const (
+	MaxReason = 200
+	MaxAnswer = 120
+)
 
-// Reason makes any text fit for the Reason of a Nack.
-func Reason(text string) string {
+// Reason makes any text fit for the Reason of a Failure.
+func Reason(text string) string { return line(text, MaxReason) }
+
+// Answer makes any text fit for the Answer of a Failure.
+func Answer(text string) string { return line(text, MaxAnswer) }
+
+// line makes one line of a text, of at most so many bytes.
+func line(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == utf8.RuneError {
 			return ' '
 		}
 		return r
 	}, text)
-	for len(text) > MaxReason {
+	for len(text) > most {
 		_, size := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-size]
 	}

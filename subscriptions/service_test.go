@@ -169,7 +169,8 @@ func TestFiveNacksMakeADeadLetter(t *testing.T) {
 		w.want(a["CloudPubSubDeadLetterSourceSubscription"], "billing")
 		w.want(a["CloudPubSubDeadLetterSourceSubscriptionProject"], "p")
 		w.want(a["CloudPubSubDeadLetterSourceTopicPublishTime"], published.UTC().Format("2006-01-02T15:04:05.999999999")+"+00:00")
-		w.want(len(a), 4)
+		w.want(a[subscriptions.ReasonAttribute], subscriptions.ReasonRefused)
+		w.want(len(a), 6)
 	})
 }
 

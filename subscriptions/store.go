@@ -244,9 +244,16 @@ type LeaseResult struct {
 type Nack struct {
 	Receipt
 	AtLeast time.Duration
-	// Reason says why, for people to read: at most MaxReason bytes of one line. Empty
-	// is ReasonRefused.
-	Reason string
+	// Failure says why, for people to read. Without a Reason it is ReasonRefused.
+	Failure
+}
+
+// Release gives a lease back unused.
+type Release struct {
+	Receipt
+	// Failure, if it has a Reason, is remembered of the message: it was tried, though
+	// that spends no attempt.
+	Failure
 }
 
 // NackRequest returns messages that their receivers refused.
@@ -312,7 +319,7 @@ type Leases interface {
 	// Extend and Nack return the receipts that had no effect.
 	Extend(ctx context.Context, ref Ref, receipts []Receipt, d time.Duration) ([]Receipt, error)
 	Nack(context.Context, NackRequest) ([]Receipt, error)
-	Release(ctx context.Context, ref Ref, receipts []Receipt) error
+	Release(ctx context.Context, ref Ref, releases []Release) error
 	// Remaining tells how much longer each lease lasts: 0 for one that is over, or
 	// was ended, or is not of the current delivery. No message may come twice.
 	Remaining(ctx context.Context, ref Ref, receipts []Receipt) ([]time.Duration, error)
@@ -367,6 +374,9 @@ type DeadLetters interface {
 	AppendDead(ctx context.Context, topic TopicRef, source string, dead []Message, keep time.Duration) error
 	// SettleDead takes moved messages from the source.
 	SettleDead(ctx context.Context, ref Ref, receipts []Receipt) error
+	// Attempts returns the last attempts that failed of each outstanding message,
+	// newest first, whatever the delivery; none of one that is gone.
+	Attempts(ctx context.Context, ref Ref, receipts []Receipt) ([][]Attempt, error)
 	// ForgetDead lets topic forget that it took these messages, once they are
 	// settled at the source.
 	ForgetDead(ctx context.Context, topic, source string, ids []MessageID) error

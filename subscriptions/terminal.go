@@ -2,9 +2,9 @@ package subscriptions
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // maxTerminalStatuses bounds the list.
@@ -12,10 +12,6 @@ const maxTerminalStatuses = 100
 
 // headerRunes are what a header's name is made of (RFC 9110).
 const headerRunes = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// ReasonAttribute is what a dead letter says why it is one, if an endpoint's
-// answer made it one before its attempts were had.
-const ReasonAttribute = "postrider-dead-letter-reason"
 
 // TerminalAnswers are refusals of an endpoint that say that trying again is of no
 // use: the message is dead-lettered at once. The zero value has none.
@@ -63,8 +59,8 @@ func (s *Subscription) validateTerminal() error {
 // Terminal is a delivery that an endpoint refused for good.
 type Terminal struct {
 	Delivery
-	// Reason says why, as that of a Nack does.
-	Reason string
+	// Failure says why, as that of a Nack does.
+	Failure
 }
 
 // settleTerminal moves messages to the dead-letter topic. Where there is none,
@@ -75,30 +71,32 @@ func (s *Service) settleTerminal(ctx context.Context, sub Subscription, terminal
 	}
 	var err error = Errorf(NotFound, "%s has no dead-letter topic", sub.Name)
 	if sub.DeadLetter != nil {
-		dead := make([]Delivery, len(terminals))
-		for i, t := range terminals {
-			dead[i] = t.withReason()
-		}
-		err = s.moveDead(ctx, sub, dead)
+		err = s.moveTerminal(ctx, sub, terminals)
 	}
 	if CodeOf(err) != NotFound {
 		return err
 	}
 	nacks := make([]Nack, len(terminals))
 	for i, t := range terminals {
-		nacks[i] = Nack{Receipt: t.Receipt(), Reason: t.Reason}
+		nacks[i] = Nack{Receipt: t.Receipt(), Failure: t.Failure}
 	}
 	_, err = s.store.Nack(ctx, s.nackRequest(sub, nacks))
 	return err
 }
 
-// withReason adds the attribute.
-func (t Terminal) withReason() Delivery {
-	d := t.Delivery
-	d.Message.Attributes = maps.Clone(d.Message.Attributes)
-	if d.Message.Attributes == nil {
-		d.Message.Attributes = map[string]string{}
+// moveTerminal moves messages with what the store keeps of their earlier attempts.
+func (s *Service) moveTerminal(ctx context.Context, sub Subscription, terminals []Terminal) error {
+	dead, settled := make([]Delivery, len(terminals)), make([]Receipt, len(terminals))
+	for i, t := range terminals {
+		dead[i], settled[i] = t.Delivery, t.Receipt()
 	}
-	d.Message.Attributes[ReasonAttribute] = t.Reason
-	return d
+	earlier, err := s.store.Attempts(ctx, sub.Ref(), settled)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for i, t := range terminals {
+		dead[i].Failed = AddAttempt(Attempt{t.Attempt, now, t.Failure}, earlier[i])
+	}
+	return s.moveDead(ctx, sub, dead)
 }

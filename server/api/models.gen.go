@@ -75,6 +75,9 @@ type BlockedKey struct {
 	// BlockedTime When an attempt to deliver it failed for the first time.
 	BlockedTime *wire.Timestamp `json:"blockedTime,omitempty"`
 
+	// FailedAttempts The last attempts that failed, newest first, 5 at most.
+	FailedAttempts []FailedAttempt `json:"failedAttempts,omitempty"`
+
 	// FailedTime When one failed for the last time.
 	FailedTime *wire.Timestamp `json:"failedTime,omitempty"`
 
@@ -198,6 +201,27 @@ type ExplainResponse struct {
 
 	// Undelivered Messages that were never leased.
 	Undelivered wire.Int64 `json:"undelivered,omitempty"`
+}
+
+// FailedAttempt An attempt to deliver a message that came to nothing.
+type FailedAttempt struct {
+	// Answer How a push endpoint's answer began, 120 bytes at most, in one line.
+	Answer string `json:"answer,omitempty"`
+
+	// Attempt Which attempt it was; absent for the probe of a circuit breaker, which spends none.
+	Attempt wire.Int32 `json:"attempt,omitempty"`
+
+	// Duration How long a push took.
+	Duration *wire.Duration `json:"duration,omitempty"`
+
+	// Reason Why it failed, in words, 200 bytes at most.
+	Reason string `json:"reason,omitempty"`
+
+	// Status What a push endpoint answered; absent if it did not, and for pulls.
+	Status wire.Int32 `json:"status,omitempty"`
+
+	// Time When it ended.
+	Time *wire.Timestamp `json:"time,omitempty"`
 }
 
 // Health The state of the server.
@@ -696,9 +720,8 @@ type SubscriptionExtensions struct {
 	// `filter`, both must match; what does not counts as acknowledged. Both properties are required. Cannot be changed.
 	Routing *Routing `json:"routing,omitempty"`
 
-	// TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once, with the reason
-	// in the attribute `postrider-dead-letter-reason`. Without it every refusal is tried again. It takes a
-	// `deadLetterPolicy`.
+	// TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once. Without it every
+	// refusal is tried again. It takes a `deadLetterPolicy`.
 	TerminalAnswers *TerminalAnswers `json:"terminalAnswers,omitempty"`
 
 	// WebhookSecrets Signs each push as Standard Webhooks do, once with each of these secrets, of which there may be 5: headers
@@ -707,9 +730,8 @@ type SubscriptionExtensions struct {
 	WebhookSecrets []WebhookSecret `json:"webhookSecrets,omitempty"`
 }
 
-// TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once, with the reason
-// in the attribute `postrider-dead-letter-reason`. Without it every refusal is tried again. It takes a
-// `deadLetterPolicy`.
+// TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once. Without it every
+// refusal is tried again. It takes a `deadLetterPolicy`.
 type TerminalAnswers struct {
 	// Header The name of a header by which an answer that refuses can say so, with the value `true`.
 	Header string `json:"header,omitempty"`

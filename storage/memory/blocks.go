@@ -63,11 +63,12 @@ func comparePlaces(a, b subscriptions.BlockPlace) int {
 
 func (st *state) block(m *outstanding, e entry) subscriptions.Block {
 	b := subscriptions.Block{
-		Head:  st.delivery(m, e),
-		Since: until(m.failedFirst, st.now), Failed: until(m.failed, st.now), Reason: m.reason,
-		Next:   until(st.now, m.at),
+		Head:   st.delivery(m, e),
+		Since:  timeOf(m.failedFirst),
+		Next:   timeOf(m.at),
 		Behind: int64(len(st.keys[m.key].items)) - 1,
 	}
+	b.Head.Failed = slices.Clone(m.attempts)
 	switch m.phase {
 	case leased:
 		b.State = subscriptions.BlockTried

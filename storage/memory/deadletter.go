@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"postrider/subscriptions"
@@ -47,6 +48,19 @@ func (s *Store) SettleDead(_ context.Context, ref subscriptions.Ref, receipts []
 		}
 		st.slot.trim(s.now)
 	})
+}
+
+// Attempts implements subscriptions.DeadLetters.
+func (s *Store) Attempts(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) (all [][]subscriptions.Attempt, err error) {
+	err = s.onState(ref, func(st *state) {
+		all = make([][]subscriptions.Attempt, len(receipts))
+		for i, r := range receipts {
+			if m := st.find(r); m != nil {
+				all[i] = slices.Clone(m.attempts)
+			}
+		}
+	})
+	return all, err
 }
 
 // ForgetDead implements subscriptions.DeadLetters.

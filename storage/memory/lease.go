@@ -61,7 +61,7 @@ func (st *state) expire(now int64, r subscriptions.Rules, jitter float64) {
 			continue // one before it in its queue sent it back
 		}
 		st.expired++
-		st.fail(m, m.at, subscriptions.ReasonExpired, m.at+millis(delays.after(m, r)))
+		st.fail(m, m.at, subscriptions.Failure{Reason: subscriptions.ReasonExpired}, m.at+millis(delays.after(m, r)))
 	}
 }
 
@@ -78,7 +78,7 @@ func (d *delays) after(m *outstanding, r subscriptions.Rules) time.Duration {
 		return 0
 	}
 	d.count++
-	return subscriptions.SpanOf(d.retry, m.attempts()).At(subscriptions.Jitter(d.jitter, d.count-1))
+	return subscriptions.SpanOf(d.retry, m.attempt()).At(subscriptions.Jitter(d.jitter, d.count-1))
 }
 
 // answer collects what a step leases.
@@ -112,7 +112,7 @@ func (st *state) delivery(m *outstanding, e entry) subscriptions.Delivery {
 	return subscriptions.Delivery{
 		Message: cloneMessage(e.message),
 		Number:  m.number,
-		Attempt: m.attempts(),
+		Attempt: m.attempt(),
 		Epoch:   st.epoch,
 		Key:     m.key,
 	}

@@ -52,10 +52,10 @@ func (s forgetsExtends) Extend(context.Context, subscriptions.Ref, []subscriptio
 	return nil, nil
 }
 
-func (s spendsReleases) Release(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
+func (s spendsReleases) Release(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Release) error {
 	r := subscriptions.NackRequest{Ref: ref}
-	for _, receipt := range rs {
-		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: receipt})
+	for _, release := range rs {
+		r.Nacks = append(r.Nacks, subscriptions.Nack{Receipt: release.Receipt})
 	}
 	_, err := s.Store.Nack(ctx, r)
 	return err

@@ -68,7 +68,7 @@ func (st *state) leaveQueue(m *outstanding) {
 
 // promote lets a parked message that has become the head be leased.
 func (st *state) promote(m *outstanding) {
-	if st.max > 0 && m.attempts() >= st.max {
+	if st.max > 0 && m.attempt() >= st.max {
 		st.bury(m, st.now)
 	} else {
 		st.put(m, waiting, st.now)
@@ -78,16 +78,21 @@ func (st *state) promote(m *outstanding) {
 // park puts m, that was leased or is new, behind the others of its key.
 func (st *state) park(m *outstanding) { st.put(m, parked, 0) }
 
+// remember keeps that an attempt at m failed.
+func (m *outstanding) remember(number int, at int64, why subscriptions.Failure) {
+	m.attempts = subscriptions.AddAttempt(subscriptions.Attempt{Number: number, Time: timeOf(at), Failure: why}, m.attempts)
+}
+
 // fail ends the lease of m without an ack, for a reason: m waits until at, or is dead when that was its last attempt. All that follows in
 // its queue comes again after it.
-func (st *state) fail(m *outstanding, failed int64, reason string, at int64) {
-	m.failed, m.reason = failed, reason
+func (st *state) fail(m *outstanding, failed int64, why subscriptions.Failure, at int64) {
+	m.remember(m.attempt(), failed, why)
 	m.failedFirst = cmp.Or(m.failedFirst, failed)
 	st.sendBack(m)
 	switch {
 	case !st.isHead(m):
 		st.park(m)
-	case st.max > 0 && m.attempts() >= st.max:
+	case st.max > 0 && m.attempt() >= st.max:
 		st.bury(m, st.now)
 	default:
 		st.put(m, waiting, at)

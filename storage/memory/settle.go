@@ -110,17 +110,22 @@ func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) (missed []s
 				continue
 			}
 			st.nacked++
-			st.fail(current[i], s.now, cmp.Or(n.Reason, subscriptions.ReasonRefused), s.now+millis(max(delays.after(current[i], r.Rules), n.AtLeast)))
+			why := n.Failure
+			why.Reason = cmp.Or(why.Reason, subscriptions.ReasonRefused)
+			st.fail(current[i], s.now, why, s.now+millis(max(delays.after(current[i], r.Rules), n.AtLeast)))
 		}
 	})
 	return missed, err
 }
 
 // Release implements subscriptions.Leases.
-func (s *Store) Release(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
+func (s *Store) Release(_ context.Context, ref subscriptions.Ref, releases []subscriptions.Release) error {
 	return s.onState(ref, func(st *state) {
-		for _, r := range receipts {
-			if m := st.held(r, s.now); m != nil {
+		for _, r := range releases {
+			if m := st.held(r.Receipt, s.now); m != nil {
+				if r.Reason != "" {
+					m.remember(0, s.now, r.Failure)
+				}
 				st.release(m)
 			}
 		}

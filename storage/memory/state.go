@@ -28,16 +28,16 @@ type outstanding struct {
 	phase    phase
 	at       int64 // in milliseconds; what happens then follows from phase
 
-	failed, failedFirst int64 // when an attempt failed last, and first; in milliseconds, 0 for never
-	reason              string
+	failedFirst int64                   // when an attempt failed first; in milliseconds, 0 for never
+	attempts    []subscriptions.Attempt // that failed, newest first
 }
 
-// attempts is how many attempts were had, or, under a lease, which one it is.
-func (m *outstanding) attempts() int { return int(m.number - m.released) }
+// attempt is how many attempts were had, or, under a lease, which one it is.
+func (m *outstanding) attempt() int { return int(m.number - m.released) }
 
 // exhausted tells whether m has had all its attempts.
 func (m *outstanding) exhausted(r subscriptions.Rules) bool {
-	return r.MaxAttempts > 0 && m.attempts() >= r.MaxAttempts
+	return r.MaxAttempts > 0 && m.attempt() >= r.MaxAttempts
 }
 
 // state is a subscription: its cursor in the log and what it has outstanding.

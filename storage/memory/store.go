@@ -83,6 +83,9 @@ func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
+// timeOf is a time that is shown.
+func timeOf(milli int64) time.Time { return time.UnixMilli(milli).UTC() }
+
 // until is how long it is from now to at, 0 when that has passed.
 func until(now, at int64) time.Duration {
 	return time.Duration(max(at-now, 0)) * time.Millisecond

@@ -70,7 +70,9 @@ func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptio
 		}
 		if e, ok := st.fetch(m, now, r.Rules); ok {
 			st.put(m, dead, now+millis(r.Hold))
-			taken = append(taken, st.delivery(m, e))
+			d := st.delivery(m, e)
+			d.Failed = slices.Clone(m.attempts)
+			taken = append(taken, d)
 		}
 	}
 	slices.SortFunc(taken, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })

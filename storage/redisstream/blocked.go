@@ -39,11 +39,10 @@ func (s *Store) Blocked(ctx context.Context, r subscriptions.BlocksRequest) (res
 	result.Next = f.place()
 	epoch := f.int()
 	for len(f.rest) > 0 {
-		result.Blocks = append(result.Blocks, subscriptions.Block{
-			Head:  f.delivery(epoch),
-			Since: millis(f.int()), Failed: millis(f.int()), Reason: f.text(),
-			State: subscriptions.BlockState(f.int()), Next: millis(f.int()), Behind: f.int(),
-		})
+		b := subscriptions.Block{Head: f.delivery(epoch)}
+		b.Head.Failed = f.attempts()
+		b.Since, b.State, b.Next, b.Behind = f.time(), subscriptions.BlockState(f.int()), f.time(), f.int()
+		result.Blocks = append(result.Blocks, b)
 	}
 	return result, f.err
 }

@@ -9,8 +9,8 @@
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 --       5 the only key, or ''  6 the ms and 7 the member after which to begin, or ''  8 most keys
 -- gives {0, 1 if there may be more, then ms and member of the last that was looked at, else '', epoch,
---        then for each: padded id, delivery number, attempt, d, ms since the first and ms since the last failure, why,
---        1 leased 2 waiting 3 dead, ms until that ends, messages behind}
+--        then for each: padded id, delivery number, attempt, d, what is kept of its failed attempts (failures.lua), ms at the
+--        first one, 1 leased 2 waiting 3 dead, ms when that ends, messages behind}
 --
 -- A script, since a message that is settled meanwhile must not be shown as blocking what comes after it.
 local most = math.min(math.max(tonumber(ARGV[8]), 1), MESSAGES_MAX)
@@ -36,7 +36,7 @@ local function state_of(member)
   for number, set in ipairs({LEASED, WAITING, DEAD}) do
     local at = redis.call('ZSCORE', set, member)
     if at then
-      return number, time_to(tonumber(at))
+      return number, tonumber(at)
     end
   end
   error('the head ' .. member .. ' of a key is nowhere')
@@ -50,11 +50,10 @@ local function show(member, since)
   local _, size = read(entry)
   looked = looked + size
   local numbers, released = counts_of({member})
-  local failed_at, why = string.match(redis.call('HGET', FAILURES, member), '^(%d+) (.*)$')
   local number, ends = state_of(member)
   for _, value in ipairs({
     member, numbers[1], numbers[1] - released[1], entry[2][4],
-    math.max(0, now - since), math.max(0, now - tonumber(failed_at)), why, number, ends, behind_of(key_of(member)),
+    redis.call('HGET', FAILURES, member), since, number, ends, behind_of(key_of(member)),
   }) do
     reply[#reply + 1] = value
   end

@@ -97,6 +97,14 @@ func receipts(ds []subscriptions.Delivery) []subscriptions.Receipt {
 	return rs
 }
 
+func releases(rs []subscriptions.Receipt) []subscriptions.Release {
+	all := make([]subscriptions.Release, len(rs))
+	for i, r := range rs {
+		all[i].Receipt = r
+	}
+	return all
+}
+
 func (x *sub) ack(ds ...subscriptions.Delivery) {
 	x.Helper()
 	x.ok(x.store.Acknowledge(x.Context(), x.ref, receipts(ds)))

@@ -68,7 +68,7 @@ func (k names) topicSlot(uid string) []string {
 //	overflowed  sorted set: key hash -> n from which there may be something that the key left
 //	hungry      sorted set: key hash -> the same n, of those keys whose queue is empty
 //	confirmed   sorted set: padded id#number#epoch of an ack that was confirmed -> ms when its lease would have ended
-//	failures    hash: member -> ms when its last attempt failed, a space, and why
+//	failures    hash: member -> the last attempts that failed, a line each (failures.lua)
 //	blocked     sorted set: member with a key -> ms when its first attempt failed
 //	source      sorted set: member -> n, of what leases read before the log
 func (k names) subscription(topic, subscription string) []string {

@@ -14,7 +14,7 @@ func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) (missed [
 	err = inChunks(r.Nacks, func(chunk []subscriptions.Nack) error {
 		args := rules(r.Rules, r.Jitter, failures)
 		for _, n := range chunk {
-			args = append(args, member(n.ID, n.Key), n.Number, n.Epoch, wholeMillis(n.AtLeast), n.Reason)
+			args = append(args, member(n.ID, n.Key), n.Number, n.Epoch, wholeMillis(n.AtLeast), encodeFailure(n.Failure))
 		}
 		f, err := s.onState(ctx, nackScript, r.Ref, args...)
 		if err != nil {

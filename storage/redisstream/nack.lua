@@ -7,7 +7,7 @@
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 --       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
---       then for each receipt: padded id, delivery number, epoch, the least delay in ms, why or ''; at most 200
+--       then for each receipt: padded id, delivery number, epoch, the least delay in ms, why (failures.lua); at most 200
 -- gives {0, how many delays were spread so far, then the places, from 0, of the receipts that had no effect}
 --
 -- A script, since only the current, unexpired lease may be refused, and its attempts decide what follows.
@@ -15,12 +15,11 @@ local before = next_due()
 local wait, dead = {}, {}
 
 local function refuse(receipt)
-  local reason = ARGV[receipt.at + 4]
   local attempts = receipt.number - receipt.released
   local last = exhausted(attempts)
   local at = last and now or now + math.max(delay(attempts), tonumber(ARGV[receipt.at + 3]))
   count('nacked', 1)
-  failed(receipt.member, now, reason ~= '' and reason or REFUSED)
+  failed(receipt.member, now, attempts, ARGV[receipt.at + 4])
   if key_of(receipt.member) then
     come_again(receipt.member, receipt.number, receipt.released, at, last)
   elseif last then

@@ -41,7 +41,11 @@ func TestFullRedis(t *testing.T) {
 	x.ok(err)
 	_, err = s.Nack(t.Context(), subscriptions.NackRequest{Ref: x.ref, Rules: x.rules, Nacks: []subscriptions.Nack{{Receipt: ds[0].Receipt()}}})
 	x.ok(err)
-	x.ok(s.Release(t.Context(), x.ref, receipts(ds[1:])))
+	var releases []subscriptions.Release
+	for _, r := range receipts(ds[1:]) {
+		releases = append(releases, subscriptions.Release{Receipt: r, Failure: subscriptions.Failure{Reason: "a probe"}})
+	}
+	x.ok(s.Release(t.Context(), x.ref, releases))
 	_, err = s.Sweep(t.Context(), subscriptions.SweepRequest{Ref: x.ref, Rules: x.rules, Max: 10})
 	x.ok(err)
 	_, err = s.Beat(t.Context(), "server", time.Minute, "")

@@ -7,14 +7,18 @@
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 --       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
---       then for each receipt: padded id, delivery number, epoch; at most 200
+--       then for each receipt: padded id, delivery number, epoch, '' or why an attempt failed that is not spent
+--       (failures.lua); at most 200
 -- gives {0}
 --
 -- A script, since only the current, unexpired lease may be released.
 local before = next_due()
 local wait, delivery_args = {}, {}
-for _, receipt in ipairs(current(5, 3)) do
+for _, receipt in ipairs(current(5, 4)) do
   local member, released = receipt.member, receipt.released + 1
+  if ARGV[receipt.at + 3] ~= '' and not sent[member] then
+    failed(member, now, 0, ARGV[receipt.at + 3])
+  end
   if not key_of(member) then
     wait[#wait + 1], wait[#wait + 2] = now, member
     delivery_args[#delivery_args + 1] = member
@@ -27,6 +31,7 @@ if #wait > 0 then
   move(LEASED, WAITING, wait)
   redis.call('HSET', DELIVERIES, unpack(delivery_args))
 end
+save_failures()
 save()
 announce_due(before, next_due(), false)
 return {OK}

@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"fmt"
+	"time"
 
 	"postrider/subscriptions"
 )
@@ -95,6 +96,9 @@ func (f *fields) delivery(epoch int64) subscriptions.Delivery {
 	}
 	return subscriptions.Delivery{Message: m, Number: number, Attempt: int(attempt), Epoch: epoch, Key: key}
 }
+
+// time reads a time that is shown.
+func (f *fields) time() time.Time { return time.UnixMilli(f.int()).UTC() }
 
 // deliveries reads messages up to the end of the reply.
 func (f *fields) deliveries(epoch int64) []subscriptions.Delivery {

@@ -44,7 +44,7 @@ local function expire()
       local attempts = numbers[i] - released[i]
       local last = exhausted(attempts)
       local at = last and now or tonumber(old[2 * i]) + delay(attempts)
-      failed(member, tonumber(old[2 * i]), EXPIRED)
+      failed(member, tonumber(old[2 * i]), attempts, EXPIRED)
       if key_of(member) then
         come_again(member, numbers[i], released[i], at, last)
       elseif last then

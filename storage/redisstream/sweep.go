@@ -27,6 +27,10 @@ func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscr
 		return subscriptions.SweepResult{}, err
 	}
 	result := subscriptions.SweepResult{NextDue: millis(f.int()), More: f.int() == 1, Unused: millis(f.int()), Review: int(f.int())}
-	result.Dead = f.deliveries(f.int())
+	for epoch := f.int(); len(f.rest) > 0; {
+		d := f.delivery(epoch)
+		d.Failed = f.attempts()
+		result.Dead = append(result.Dead, d)
+	}
 	return result, f.err
 }

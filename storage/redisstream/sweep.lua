@@ -12,7 +12,7 @@
 --       then, with a filter, what was found in the log behind the cursor (filter.lua)
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
 --        ms unused, where to go on reviewing or -1, epoch,
---        then for each dead message: padded id, delivery number, attempt, d}
+--        then for each dead message: padded id, delivery number, attempt, d, what is kept of its failed attempts or ''}
 --
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
 local most, hold = math.min(tonumber(ARGV[REST]), MESSAGES_MAX), tonumber(ARGV[REST + 1])
@@ -171,5 +171,6 @@ for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]
   end
+  reply[#reply + 1] = redis.call('HGET', FAILURES, delivery[1]) or ''
 end
 return reply

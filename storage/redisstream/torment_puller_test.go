@@ -178,7 +178,7 @@ func (p *puller) end(m *mortal, ds []subscriptions.Delivery, release bool) error
 	defer p.checker.mu.Unlock()
 	var err error
 	if release {
-		err = m.store.Release(p.ctx, p.sub.Ref(), receipts(ds))
+		err = m.store.Release(p.ctx, p.sub.Ref(), releases(receipts(ds)))
 	} else {
 		nack := subscriptions.NackRequest{Ref: p.sub.Ref(), Rules: p.sub.Rules(p.outstanding), Jitter: rand.Float64()}
 		for _, r := range receipts(ds) {

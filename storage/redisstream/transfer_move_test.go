@@ -138,7 +138,7 @@ func TestMigratedSourceIsFrozen(t *testing.T) {
 		"settle dead": func() error { return w.store.SettleDead(ctx, ref, receipt) },
 		"confirm":     func() error { _, err := w.store.Confirm(ctx, ref, receipt); return err },
 		"extend":      func() error { _, err := w.store.Extend(ctx, ref, receipt, time.Minute); return err },
-		"release":     func() error { return w.store.Release(ctx, ref, receipt) },
+		"release":     func() error { return w.store.Release(ctx, ref, releases(receipt)) },
 		"nack": func() error {
 			_, err := w.store.Nack(ctx, subscriptions.NackRequest{Ref: ref, Rules: rules})
 			return err

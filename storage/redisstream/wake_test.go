@@ -30,7 +30,7 @@ func TestWakesReachOtherServers(t *testing.T) {
 	wakes.wait(subscriptions.Wake{Kind: subscriptions.Published})
 	ds := x.lease(2)
 	wakes.wait(subscriptions.Wake{Kind: subscriptions.Due, Subscription: x.ref.Subscription, In: time.Minute})
-	x.ok(one.Release(t.Context(), x.ref, receipts(ds)))
+	x.ok(one.Release(t.Context(), x.ref, releases(receipts(ds))))
 	wakes.wait(subscriptions.Wake{Kind: subscriptions.Due, Subscription: x.ref.Subscription})
 	x.ref.Revision++
 	x.ok(one.Revise(t.Context(), x.ref))

@@ -56,12 +56,7 @@ func (s *sub) blocks(want ...string) []subscriptions.Block {
 // refuse nacks for a reason.
 func (s *sub) refuse(reason string, ds ...subscriptions.Delivery) {
 	s.Helper()
-	n := subscriptions.NackRequest{Ref: s.ref, Rules: s.rules}
-	for _, receipt := range receipts(ds) {
-		n.Nacks = append(n.Nacks, subscriptions.Nack{Receipt: receipt, Reason: reason})
-	}
-	_, err := s.Store.Nack(s.Context(), n)
-	s.ok(err)
+	s.fail(subscriptions.Failure{Reason: reason}, ds...)
 }
 
 func blockedNack(r *rig) {
@@ -75,11 +70,19 @@ func blockedNack(r *rig) {
 	b := s.blocks("a1")[0]
 	same(r, "head", b.Head.Message.OrderingKey, "a")
 	same(r, "receipt", b.Head.Receipt(), ds[0].Receipt())
-	b.Head = subscriptions.Delivery{Attempt: b.Head.Attempt}
+	now := r.Clock.Now().UTC()
+	failed := subscriptions.Attempt{Number: 1, Time: now.Add(-7 * time.Second), Failure: subscriptions.Failure{Reason: "503 Service Unavailable"}}
+	b.Head = subscriptions.Delivery{Attempt: b.Head.Attempt, Failed: b.Head.Failed}
 	same(r, "block", fmt.Sprintf("%+v", b), fmt.Sprintf("%+v", subscriptions.Block{
-		Head: subscriptions.Delivery{Attempt: 1}, Since: 7 * time.Second, Failed: 7 * time.Second, Reason: "503 Service Unavailable",
-		State: subscriptions.BlockWaiting, Next: 53 * time.Second, Behind: 2,
+		Head:  subscriptions.Delivery{Attempt: 1, Failed: []subscriptions.Attempt{failed}},
+		Since: failed.Time, State: subscriptions.BlockWaiting, Next: now.Add(53 * time.Second), Behind: 2,
 	}))
+}
+
+// agoIs checks how long ago a time is, by the store's clock.
+func (r *rig) agoIs(what string, at time.Time, want time.Duration) {
+	r.Helper()
+	same(r, what, r.Clock.Now().Sub(at).Round(time.Millisecond), want)
 }
 
 func blockedExpiry(r *rig) {
@@ -90,10 +93,10 @@ func blockedExpiry(r *rig) {
 	s.blocks() // nobody noticed yet
 	s.leasesRun(1, "a1")
 	b := s.blocks("a1")[0]
-	same(r, "since", b.Since, 3*time.Second)
-	same(r, "reason", b.Reason, subscriptions.ReasonExpired)
+	r.agoIs("since", b.Since, 3*time.Second)
+	same(r, "reason", b.Head.Failed[0].Reason, subscriptions.ReasonExpired)
 	same(r, "state", b.State, subscriptions.BlockTried)
-	same(r, "next", b.Next, deadline)
+	r.agoIs("next", b.Next, -deadline)
 	same(r, "behind", b.Behind, int64(0))
 }
 
@@ -105,9 +108,9 @@ func blockedAgain(r *rig) {
 	s.refuse("", s.leasesRun(1, "a1")...)
 	r.Clock.Advance(2 * time.Second)
 	b := s.blocks("a1")[0]
-	same(r, "since", b.Since, 7*time.Second)
-	same(r, "failed", b.Failed, 2*time.Second)
-	same(r, "reason", b.Reason, subscriptions.ReasonRefused)
+	r.agoIs("since", b.Since, 7*time.Second)
+	r.agoIs("failed", b.Head.Failed[0].Time, 2*time.Second)
+	same(r, "reason", b.Head.Failed[0].Reason, subscriptions.ReasonRefused)
 	same(r, "attempts", b.Head.Attempt, 2)
 }
 
@@ -137,7 +140,7 @@ func blockedFollower(r *rig) {
 	s.blocks()
 	s.ack(ds[0])
 	b := s.blocks("a2")[0]
-	same(r, "reason", b.Reason, "early")
+	same(r, "reason", b.Head.Failed[0].Reason, "early")
 }
 
 func blockedDead(r *rig) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -202,7 +203,7 @@ func (m *machine) nack() {
 	for _, receipt := range rs {
 		wait := time.Duration(rapid.SampledFrom([]int64{0, 0, 1, 3000, 12_000}).Draw(m.T, "at least")) * time.Millisecond
 		r.Nacks = append(r.Nacks, subscriptions.Nack{
-			Receipt: receipt, AtLeast: wait, Reason: rapid.SampledFrom([]string{"", "503", "é %s \\"}).Draw(m.T, "reason"),
+			Receipt: receipt, AtLeast: wait, Failure: drawFailure(m.T),
 		})
 	}
 	must(m, "nack", func(store subscriptions.Store) ([]subscriptions.Receipt, error) { return store.Nack(ctx, r) })
@@ -212,8 +213,17 @@ func (m *machine) nack() {
 func (m *machine) release() {
 	s := m.anySub()
 	rs := m.receipts(s)
-	m.do("release", func(store subscriptions.Store) error { return store.Release(ctx, s.ref, rs) })
+	why := drawFailure(m.T)
+	m.do("release", func(store subscriptions.Store) error { return store.Release(ctx, s.ref, releases(rs, why)) })
 	s.ended(m, rs, true)
+}
+
+// drawFailure draws why an attempt failed, of which several fill what is kept of a message.
+func drawFailure(t *rapid.T) subscriptions.Failure {
+	return rapid.SampledFrom([]subscriptions.Failure{
+		{}, {Reason: "503"}, {Reason: "é %s \\", Status: 599, Took: 1500 * time.Millisecond},
+		{Reason: strings.Repeat("r", subscriptions.MaxReason), Answer: strings.Repeat("a", subscriptions.MaxAnswer), Status: 400},
+	}).Draw(t, "why")
 }
 
 func (m *machine) sweep() {

@@ -46,7 +46,9 @@ func (s *sub) calls(ref subscriptions.Ref, d subscriptions.Delivery) map[string]
 			_, err := s.Store.Nack(ctx, subscriptions.NackRequest{Ref: ref, Rules: s.rules, Nacks: []subscriptions.Nack{{Receipt: rs[0]}}})
 			return err
 		},
-		"Release": func(ctx context.Context) error { return s.Store.Release(ctx, ref, rs) },
+		"Release": func(ctx context.Context) error {
+			return s.Store.Release(ctx, ref, releases(rs, subscriptions.Failure{}))
+		},
 		"Sweep": func(ctx context.Context) error {
 			_, err := s.Store.Sweep(ctx, subscriptions.SweepRequest{Ref: ref, Rules: s.rules, Max: 10, Hold: hold})
 			return err

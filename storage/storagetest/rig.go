@@ -131,7 +131,7 @@ func (s *sub) extend(d time.Duration, ds ...subscriptions.Delivery) {
 
 func (s *sub) release(ds ...subscriptions.Delivery) {
 	s.Helper()
-	s.ok(s.Store.Release(s.Context(), s.ref, receipts(ds)))
+	s.ok(s.Store.Release(s.Context(), s.ref, releases(receipts(ds), subscriptions.Failure{})))
 }
 
 func (s *sub) nack(ds ...subscriptions.Delivery) {
@@ -188,6 +188,15 @@ func receipts(ds []subscriptions.Delivery) []subscriptions.Receipt {
 		rs = append(rs, d.Receipt())
 	}
 	return rs
+}
+
+// releases gives receipts back for a reason, or none.
+func releases(rs []subscriptions.Receipt, why subscriptions.Failure) []subscriptions.Release {
+	var all []subscriptions.Release
+	for _, r := range rs {
+		all = append(all, subscriptions.Release{Receipt: r, Failure: why})
+	}
+	return all
 }
 
 func data(ds []subscriptions.Delivery) []string {

@@ -25,6 +25,7 @@ func Run(t *testing.T, factory Factory) {
 		"dead letter": movingDead,
 		"order":       ordering,
 		"blocked":     blocking,
+		"attempts":    remembering,
 		"filter":      filtering,
 		"breaker":     breaking,
 		"sweep":       sweeping,
