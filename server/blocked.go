@@ -39,12 +39,10 @@ func apiBlockedKey(b subscriptions.Block) api.BlockedKey {
 		OrderingKey: m.OrderingKey, MessageID: m.ID.String(), PublishTime: wire.NewTimestamp(m.PublishTime()),
 		BlockedTime: wire.NewTimestamp(b.Since), NextTime: wire.NewTimestamp(b.Next),
 		Attempts: wire.Int32(b.Head.Attempt), State: blockedKeyStates[b.State], MessagesBehind: wire.Int64(b.Behind),
+		FailedAttempts: apiAttempts(b.Head.Failed),
 	}
-	for i, a := range b.Head.Failed {
-		if i == 0 {
-			key.FailedTime, key.LastError = wire.NewTimestamp(a.Time), a.Line()
-		}
-		key.FailedAttempts = append(key.FailedAttempts, apiAttempt(a))
+	if failed := b.Head.Failed; len(failed) > 0 {
+		key.FailedTime, key.LastError = wire.NewTimestamp(failed[0].Time), failed[0].Line()
 	}
 	return key
 }

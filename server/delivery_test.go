@@ -160,6 +160,9 @@ func TestDeadLetter(t *testing.T) {
 			"CloudPubSubDeadLetterSourceSubscriptionProject": "p",
 			"CloudPubSubDeadLetterSourceTopicPublishTime":    strings.Replace(published, "Z", "+00:00", 1),
 			"postrider-dead-letter-reason":                   "refused by the subscriber",
+			"postrider-dead-letter-message-id":               ids[0],
+			"postrider-dead-letter-topic":                    "projects/" + topicPath,
+			"postrider-dead-letter-topic-uid":                s.topicUID(topicPath),
 		}
 		m := got[0].Message
 		want["postrider-dead-letter-attempts"] = m.Attributes["postrider-dead-letter-attempts"]
@@ -177,6 +180,20 @@ func TestDeadLetter(t *testing.T) {
 			t.Errorf("the source has %+v", got)
 		}
 	})
+}
+
+// topicUID is what the store calls a topic.
+func (s rest) topicUID(path string) string {
+	s.t.Helper()
+	name, err := subscriptions.ParseTopicName("topic", "projects/"+path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	topic, err := s.store.Topic(s.t.Context(), name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return topic.UID
 }
 
 // A change takes effect at the next retry, an ack deadline at the next lease.

@@ -29,6 +29,7 @@ type Backend interface {
 	Attachments
 	Messages
 	Blocks
+	Peeks
 	Pushes
 	Snapshots
 	Seeks

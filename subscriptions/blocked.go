@@ -49,7 +49,7 @@ func parseBlockPlace(token, s string) (p BlockPlace, err error) {
 			return p, nil
 		}
 	}
-	return BlockPlace{}, Errorf(InvalidArgument, "pageToken: %q is not a token of an earlier answer", clip(token, 64))
+	return BlockPlace{}, badPageToken(token)
 }
 
 // Unblocking asks to take the message that blocks an ordering key out of the way.

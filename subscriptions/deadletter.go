@@ -2,8 +2,6 @@ package subscriptions
 
 import (
 	"context"
-	"maps"
-	"strconv"
 	"time"
 )
 
@@ -13,14 +11,6 @@ const (
 	// moveHold is how long another server leaves messages alone that this one
 	// has begun to move, and so how long a move waits that failed.
 	moveHold = 30 * time.Second
-)
-
-// The attributes that a dead letter carries beside its own, in Google's words.
-const (
-	attrSourceCount       = "CloudPubSubDeadLetterSourceDeliveryCount"
-	attrSourceName        = "CloudPubSubDeadLetterSourceSubscription"
-	attrSourceProject     = "CloudPubSubDeadLetterSourceSubscriptionProject"
-	attrSourcePublishTime = "CloudPubSubDeadLetterSourceTopicPublishTime"
 )
 
 // sweep looks after one subscription, or a topic, and returns when to do so
@@ -114,18 +104,4 @@ func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Deliver
 		s.logFailure(ctx, "let a dead-letter topic forget what it took", sub.Name.String(), err)
 	}
 	return nil
-}
-
-// deadLetter is the message as the dead-letter topic gets it.
-func deadLetter(sub Subscription, d Delivery) Message {
-	m := d.withAttempts().Message
-	m.Attributes = maps.Clone(m.Attributes)
-	if m.Attributes == nil {
-		m.Attributes = map[string]string{}
-	}
-	m.Attributes[attrSourceCount] = strconv.Itoa(d.Attempt)
-	m.Attributes[attrSourceName] = sub.Name.ID
-	m.Attributes[attrSourceProject] = sub.Name.Project
-	m.Attributes[attrSourcePublishTime] = m.PublishTime().Format("2006-01-02T15:04:05.999999999-07:00")
-	return m
 }

@@ -33,9 +33,13 @@ func (p Page) start() (size int, after string, err error) {
 	b, err := decodeOpaque(p.Token)
 	after, ok := strings.CutPrefix(string(b), pageTokenPrefix)
 	if err != nil || !ok || after == "" {
-		return 0, "", Errorf(InvalidArgument, "pageToken: %q is not a token of an earlier answer", clip(p.Token, 64))
+		return 0, "", badPageToken(p.Token)
 	}
 	return size, after, nil
+}
+
+func badPageToken(token string) error {
+	return Errorf(InvalidArgument, "pageToken: %q is not a token of an earlier answer", clip(token, 64))
 }
 
 // pageToken is the token of the page that starts after this key.

@@ -27,6 +27,7 @@ type Store interface {
 	Blocks
 	Breakers
 	DeadLetters
+	Peeks
 	KeyRing
 	Watcher
 }

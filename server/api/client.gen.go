@@ -177,6 +177,46 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 	CloseBreaker(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListSubscriptionDeadLettersWithBody List the dead letters of a subscription
+	//
+	// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+	// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+	// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+	ListSubscriptionDeadLettersWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSubscriptionDeadLetters List the dead letters of a subscription
+	//
+	// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+	// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+	// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+	ListSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ExplainWithBody Tell why nothing is pushed now
 	//
 	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
@@ -200,6 +240,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
 	Explain(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PeekWithBody Look at messages without leasing them
+	//
+	// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+	// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+	// the filter passes over, and those older than the retention, are left out.
+	//
+	// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+	PeekWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Peek Look at messages without leasing them
+	//
+	// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+	// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+	// the filter passes over, and those older than the retention, are left out.
+	//
+	// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+	Peek(ctx context.Context, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SeekUndoablyWithBody Seek so that it can be undone, or say what a seek would change
 	//
@@ -266,6 +338,42 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
 	UnblockKey(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTopicDeadLettersWithBody List the dead letters of a dead-letter topic
+	//
+	// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+	ListTopicDeadLettersWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTopicDeadLetters List the dead letters of a dead-letter topic
+	//
+	// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+	ListTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetReadiness Can the process serve
 	//
@@ -1108,6 +1216,66 @@ func (c *Client) CloseBreaker(ctx context.Context, project ProjectID, subscripti
 	return c.Client.Do(req)
 }
 
+// ListSubscriptionDeadLettersWithBody List the dead letters of a subscription
+//
+// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+func (c *Client) ListSubscriptionDeadLettersWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSubscriptionDeadLettersRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSubscriptionDeadLetters List the dead letters of a subscription
+//
+// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+func (c *Client) ListSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSubscriptionDeadLettersRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ExplainWithBody Tell why nothing is pushed now
 //
 // What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
@@ -1142,6 +1310,58 @@ func (c *Client) ExplainWithBody(ctx context.Context, project ProjectID, subscri
 // Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
 func (c *Client) Explain(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PeekWithBody Look at messages without leasing them
+//
+// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+// the filter passes over, and those older than the retention, are left out.
+//
+// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+func (c *Client) PeekWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPeekRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Peek Look at messages without leasing them
+//
+// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+// the filter passes over, and those older than the retention, are left out.
+//
+// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+func (c *Client) Peek(ctx context.Context, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPeekRequest(c.Server, project, subscription, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1248,6 +1468,62 @@ func (c *Client) UnblockKeyWithBody(ctx context.Context, project ProjectID, subs
 // Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
 func (c *Client) UnblockKey(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockKeyRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTopicDeadLettersWithBody List the dead letters of a dead-letter topic
+//
+// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+func (c *Client) ListTopicDeadLettersWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTopicDeadLettersRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTopicDeadLetters List the dead letters of a dead-letter topic
+//
+// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+func (c *Client) ListTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTopicDeadLettersRequest(c.Server, project, topic, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2710,6 +2986,60 @@ func NewCloseBreakerRequestWithBody(server string, project ProjectID, subscripti
 	return req, nil
 }
 
+// NewListSubscriptionDeadLettersRequest calls the generic ListSubscriptionDeadLetters builder with application/json body
+func NewListSubscriptionDeadLettersRequest(server string, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewListSubscriptionDeadLettersRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewListSubscriptionDeadLettersRequestWithBody constructs an http.Request for the ListSubscriptionDeadLetters method, with any body, and a specified content type
+func NewListSubscriptionDeadLettersRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:deadLetters", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewExplainRequest calls the generic Explain builder with application/json body
 func NewExplainRequest(server string, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -2745,6 +3075,60 @@ func NewExplainRequestWithBody(server string, project ProjectID, subscription Su
 	}
 
 	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:explain", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPeekRequest calls the generic Peek builder with application/json body
+func NewPeekRequest(server string, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPeekRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewPeekRequestWithBody constructs an http.Request for the Peek method, with any body, and a specified content type
+func NewPeekRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:peek", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -2853,6 +3237,60 @@ func NewUnblockKeyRequestWithBody(server string, project ProjectID, subscription
 	}
 
 	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:unblockKey", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListTopicDeadLettersRequest calls the generic ListTopicDeadLetters builder with application/json body
+func NewListTopicDeadLettersRequest(server string, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewListTopicDeadLettersRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewListTopicDeadLettersRequestWithBody constructs an http.Request for the ListTopicDeadLetters method, with any body, and a specified content type
+func NewListTopicDeadLettersRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:deadLetters", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -4988,6 +5426,46 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker (the `CloseBreaker` operationId).
 	CloseBreakerWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body CloseBreakerJSONRequestBody, reqEditors ...RequestEditorFn) (*CloseBreakerResult, error)
 
+	// ListSubscriptionDeadLettersWithBodyWithResponse List the dead letters of a subscription
+	//
+	// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+	// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+	// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+	ListSubscriptionDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListSubscriptionDeadLettersResult, error)
+
+	// ListSubscriptionDeadLettersWithResponse List the dead letters of a subscription
+	//
+	// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+	// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+	// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+	ListSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ListSubscriptionDeadLettersResult, error)
+
 	// ExplainWithBodyWithResponse Tell why nothing is pushed now
 	//
 	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
@@ -5011,6 +5489,38 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
 	ExplainWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ExplainJSONRequestBody, reqEditors ...RequestEditorFn) (*ExplainResult, error)
+
+	// PeekWithBodyWithResponse Look at messages without leasing them
+	//
+	// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+	// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+	// the filter passes over, and those older than the retention, are left out.
+	//
+	// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+	PeekWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PeekResult, error)
+
+	// PeekWithResponse Look at messages without leasing them
+	//
+	// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+	// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+	// the filter passes over, and those older than the retention, are left out.
+	//
+	// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+	// that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+	PeekWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody, reqEditors ...RequestEditorFn) (*PeekResult, error)
 
 	// SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
 	//
@@ -5077,6 +5587,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
 	UnblockKeyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockKeyResult, error)
+
+	// ListTopicDeadLettersWithBodyWithResponse List the dead letters of a dead-letter topic
+	//
+	// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+	ListTopicDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListTopicDeadLettersResult, error)
+
+	// ListTopicDeadLettersWithResponse List the dead letters of a dead-letter topic
+	//
+	// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+	//
+	// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+	// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+	// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+	//
+	// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+	// `nextPageToken`.
+	//
+	// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+	ListTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ListTopicDeadLettersResult, error)
 
 	// GetReadinessWithResponse Can the process serve
 	//
@@ -5933,6 +6479,35 @@ func (r CloseBreakerResult) StatusCode() int {
 	return 0
 }
 
+type ListSubscriptionDeadLettersResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListDeadLettersResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSubscriptionDeadLettersResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSubscriptionDeadLettersResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ExplainResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -5956,6 +6531,35 @@ func (r ExplainResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ExplainResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type PeekResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PeekResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r PeekResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PeekResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -6014,6 +6618,35 @@ func (r UnblockKeyResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r UnblockKeyResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ListTopicDeadLettersResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListDeadLettersResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTopicDeadLettersResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTopicDeadLettersResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -7236,6 +7869,58 @@ func (c *ClientWithResponses) CloseBreakerWithResponse(ctx context.Context, proj
 	return ParseCloseBreakerResult(rsp)
 }
 
+// ListSubscriptionDeadLettersWithBodyWithResponse List the dead letters of a subscription
+//
+// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+func (c *ClientWithResponses) ListSubscriptionDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListSubscriptionDeadLettersResult, error) {
+	rsp, err := c.ListSubscriptionDeadLettersWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSubscriptionDeadLettersResult(rsp)
+}
+
+// ListSubscriptionDeadLettersWithResponse List the dead letters of a subscription
+//
+// The dead letters that came from a subscription, as its dead-letter topic has them, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription, or `deadLetterSubscription` is no subscription of the
+// dead-letter topic; FAILED_PRECONDITION when the subscription has no dead-letter topic, or that does not exist;
+// INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
+func (c *ClientWithResponses) ListSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ListSubscriptionDeadLettersResult, error) {
+	rsp, err := c.ListSubscriptionDeadLetters(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSubscriptionDeadLettersResult(rsp)
+}
+
 // ExplainWithBodyWithResponse Tell why nothing is pushed now
 //
 // What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
@@ -7270,6 +7955,50 @@ func (c *ClientWithResponses) ExplainWithResponse(ctx context.Context, project P
 		return nil, err
 	}
 	return ParseExplainResult(rsp)
+}
+
+// PeekWithBodyWithResponse Look at messages without leasing them
+//
+// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+// the filter passes over, and those older than the retention, are left out.
+//
+// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+func (c *ClientWithResponses) PeekWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PeekResult, error) {
+	rsp, err := c.PeekWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePeekResult(rsp)
+}
+
+// PeekWithResponse Look at messages without leasing them
+//
+// The messages that a subscription has not acknowledged, as they stand: nothing is leased and no attempt is spent. Those
+// that were delivered come first, then those that were not, each in the order in which they were published. Messages that
+// the filter passes over, and those older than the retention, are left out.
+//
+// What one page looks at is bounded, so it may be shorter than asked, even empty, and have a `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken`
+// that this list did not hand out.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
+func (c *ClientWithResponses) PeekWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody, reqEditors ...RequestEditorFn) (*PeekResult, error) {
+	rsp, err := c.Peek(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePeekResult(rsp)
 }
 
 // SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
@@ -7360,6 +8089,54 @@ func (c *ClientWithResponses) UnblockKeyWithResponse(ctx context.Context, projec
 		return nil, err
 	}
 	return ParseUnblockKeyResult(rsp)
+}
+
+// ListTopicDeadLettersWithBodyWithResponse List the dead letters of a dead-letter topic
+//
+// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+func (c *ClientWithResponses) ListTopicDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListTopicDeadLettersResult, error) {
+	rsp, err := c.ListTopicDeadLettersWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTopicDeadLettersResult(rsp)
+}
+
+// ListTopicDeadLettersWithResponse List the dead letters of a dead-letter topic
+//
+// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
+//
+// Where the dead-letter topic has several subscriptions each of them holds its own copy, and each copy is an entry with
+// its `deadLetterSubscription`. Where it has none the topic keeps dead letters for 7 days, and they are listed without
+// one. Messages that somebody published to the topic are no dead letters; `:peek` shows them.
+//
+// `filter` is the search. What one page looks at is bounded, so it may be shorter than asked, even empty, and have a
+// `nextPageToken`.
+//
+// Errors: NOT_FOUND when there is no such topic, or `deadLetterSubscription` is no subscription of it; INVALID_ARGUMENT for a field out of range or a `pageToken` that this list did not hand out.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
+func (c *ClientWithResponses) ListTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ListTopicDeadLettersResult, error) {
+	rsp, err := c.ListTopicDeadLetters(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTopicDeadLettersResult(rsp)
 }
 
 // GetReadinessWithResponse Can the process serve
@@ -8639,6 +9416,53 @@ func ParseCloseBreakerResult(rsp *http.Response) (*CloseBreakerResult, error) {
 	return response, nil
 }
 
+// ParseListSubscriptionDeadLettersResult parses an HTTP response from a ListSubscriptionDeadLettersWithResponse call
+func ParseListSubscriptionDeadLettersResult(rsp *http.Response) (*ListSubscriptionDeadLettersResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSubscriptionDeadLettersResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListDeadLettersResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseExplainResult parses an HTTP response from a ExplainWithResponse call
 func ParseExplainResult(rsp *http.Response) (*ExplainResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -8655,6 +9479,53 @@ func ParseExplainResult(rsp *http.Response) (*ExplainResult, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ExplainResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePeekResult parses an HTTP response from a PeekWithResponse call
+func ParsePeekResult(rsp *http.Response) (*PeekResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PeekResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PeekResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -8749,6 +9620,53 @@ func ParseUnblockKeyResult(rsp *http.Response) (*UnblockKeyResult, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Empty
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTopicDeadLettersResult parses an HTTP response from a ListTopicDeadLettersWithResponse call
+func ParseListTopicDeadLettersResult(rsp *http.Response) (*ListTopicDeadLettersResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTopicDeadLettersResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListDeadLettersResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -15,6 +15,26 @@ const (
 	BlockedKeyStateWaiting     BlockedKeyState = "WAITING"
 )
 
+// Defines values for DeadLetterState.
+const (
+	DeadLetterStateDead        DeadLetterState = "DEAD"
+	DeadLetterStateLeased      DeadLetterState = "LEASED"
+	DeadLetterStateNew         DeadLetterState = "NEW"
+	DeadLetterStateParked      DeadLetterState = "PARKED"
+	DeadLetterStateUnspecified DeadLetterState = "STATE_UNSPECIFIED"
+	DeadLetterStateWaiting     DeadLetterState = "WAITING"
+)
+
+// Defines values for PeekedMessageState.
+const (
+	PeekStateDead        PeekedMessageState = "DEAD"
+	PeekStateLeased      PeekedMessageState = "LEASED"
+	PeekStateNew         PeekedMessageState = "NEW"
+	PeekStateParked      PeekedMessageState = "PARKED"
+	PeekStateUnspecified PeekedMessageState = "STATE_UNSPECIFIED"
+	PeekStateWaiting     PeekedMessageState = "WAITING"
+)
+
 // Defines values for SchemaSettingsEncoding.
 const (
 	EncodingBinary      SchemaSettingsEncoding = "BINARY"
@@ -128,6 +148,82 @@ type CreateSnapshotRequest struct {
 
 	// Tags Key-value pairs of Google's resource manager. Accepted and dropped.
 	Tags map[string]string `json:"tags,omitempty"`
+}
+
+// DeadLetter A message that a subscription gave up.
+type DeadLetter struct {
+	// Attempts How many attempts there were to deliver it to `deadLetterSubscription`.
+	Attempts wire.Int32 `json:"attempts,omitempty"`
+
+	// DeadLetterSubscription The subscription of the dead-letter topic that holds it; absent where the topic has none.
+	DeadLetterSubscription string `json:"deadLetterSubscription,omitempty"`
+
+	// DeadLetterTopic The dead-letter topic that has it. `message` has the id and the time that this topic gave it.
+	DeadLetterTopic string `json:"deadLetterTopic,omitempty"`
+
+	// Message A message. It has data or at least one attribute.
+	Message *PubsubMessage `json:"message,omitempty"`
+
+	// Origin Where a dead letter comes from, and why it is one.
+	Origin *DeadLetterOrigin `json:"origin,omitempty"`
+
+	// Owner Who looks after it, the label `owner` of the dead-letter topic.
+	Owner string `json:"owner,omitempty"`
+
+	// State How it stands in `deadLetterSubscription`, as `:peek` tells.
+	State DeadLetterState `enum:"STATE_UNSPECIFIED,NEW,LEASED,WAITING,PARKED,DEAD" json:"state,omitempty"`
+}
+
+// DeadLetterState How it stands in `deadLetterSubscription`, as `:peek` tells.
+type DeadLetterState string
+
+// DeadLetterFilter Selects dead letters. What is unset selects all; together, all must hold.
+type DeadLetterFilter struct {
+	// BeforeTime They were moved to the dead-letter topic before this time.
+	BeforeTime *wire.Timestamp `json:"beforeTime,omitempty"`
+
+	// MessageIDs The ids that the dead-letter topic gave them, as `message.messageId` of an entry; at most 1,000.
+	MessageIDs []string `json:"messageIds,omitempty"`
+
+	// SinceTime When they were moved to the dead-letter topic, at the earliest.
+	SinceTime *wire.Timestamp `json:"sinceTime,omitempty"`
+
+	// Subscription The name of the subscription that they came from.
+	Subscription string `json:"subscription,omitempty"`
+
+	// Text Text that the data, an attribute, the ordering key or the last error has, in capitals or not; at most 1,024 bytes.
+	Text string `json:"text,omitempty"`
+}
+
+// DeadLetterOrigin Where a dead letter comes from, and why it is one.
+type DeadLetterOrigin struct {
+	// Attempts How many attempts it had, since it was redriven for the last time if it ever was.
+	Attempts wire.Int32 `json:"attempts,omitempty"`
+
+	// FailedAttempts The last attempts that failed, newest first, 5 at most.
+	FailedAttempts []FailedAttempt `json:"failedAttempts,omitempty"`
+
+	// FormerAttempts How many attempts it had until it was redriven for the last time.
+	FormerAttempts wire.Int32 `json:"formerAttempts,omitempty"`
+
+	// LastError Why the last attempt failed, in words, if that is known.
+	LastError string `json:"lastError,omitempty"`
+
+	// MessageID The id that the message had there, and has again when it is redriven. Absent, as `topic` is, in what was moved
+	// before version 1.0 and cannot be redriven.
+	MessageID string `json:"messageId,omitempty"`
+
+	// PublishTime When it was published there.
+	PublishTime *wire.Timestamp `json:"publishTime,omitempty"`
+
+	// RedrivenCount How often it was redriven before.
+	RedrivenCount wire.Int32 `json:"redrivenCount,omitempty"`
+
+	// Subscription The subscription that gave it up.
+	Subscription string `json:"subscription,omitempty"`
+
+	// Topic The topic of that subscription.
+	Topic string `json:"topic,omitempty"`
 }
 
 // DeadLetterPolicy Moves a message to another topic after too many failed deliveries. Deliveries carry `deliveryAttempt` when a
@@ -281,6 +377,30 @@ type ListBlockedKeysResponse struct {
 	NextPageToken string `json:"nextPageToken,omitempty"`
 }
 
+// ListDeadLettersRequest defines model for ListDeadLettersRequest.
+type ListDeadLettersRequest struct {
+	// DeadLetterSubscription The name of a subscription of the dead-letter topic: only what that one holds. Empty is all of them.
+	DeadLetterSubscription string `json:"deadLetterSubscription,omitempty"`
+
+	// Filter Selects dead letters. What is unset selects all; together, all must hold.
+	Filter *DeadLetterFilter `json:"filter,omitempty"`
+
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
+	PageSize wire.Int32 `json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken string `json:"pageToken,omitempty"`
+}
+
+// ListDeadLettersResponse defines model for ListDeadLettersResponse.
+type ListDeadLettersResponse struct {
+	// DeadLetters The dead letters of this page.
+	DeadLetters []DeadLetter `json:"deadLetters,omitempty"`
+
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+}
+
 // ListSnapshotsResponse One page of snapshots.
 type ListSnapshotsResponse struct {
 	// NextPageToken Asks for the next page; absent on the last.
@@ -409,6 +529,53 @@ type OpenIDConfiguration struct {
 	// SubjectTypesSupported `public`.
 	SubjectTypesSupported []string `json:"subject_types_supported"`
 }
+
+// PeekRequest defines model for PeekRequest.
+type PeekRequest struct {
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
+	PageSize wire.Int32 `json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken string `json:"pageToken,omitempty"`
+}
+
+// PeekResponse defines model for PeekResponse.
+type PeekResponse struct {
+	// Messages The messages of this page.
+	Messages []PeekedMessage `json:"messages,omitempty"`
+
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+}
+
+// PeekedMessage A message that is not acknowledged, as it stands.
+type PeekedMessage struct {
+	// Attempts How many attempts there were, one that is under way among them.
+	Attempts wire.Int32 `json:"attempts,omitempty"`
+
+	// FailedAttempts The last attempts that failed, newest first, 5 at most.
+	FailedAttempts []FailedAttempt `json:"failedAttempts,omitempty"`
+
+	// FailedTime When an attempt failed for the last time; absent if none did.
+	FailedTime *wire.Timestamp `json:"failedTime,omitempty"`
+
+	// LastError Why that one failed, in words.
+	LastError string `json:"lastError,omitempty"`
+
+	// Message A message. It has data or at least one attribute.
+	Message *PubsubMessage `json:"message,omitempty"`
+
+	// NextTime When the lease, or the wait for the next attempt, ends.
+	NextTime *wire.Timestamp `json:"nextTime,omitempty"`
+
+	// State NEW: it was not delivered yet. LEASED: a subscriber has it. WAITING: for its next attempt. PARKED: it waits for an
+	// earlier message of its ordering key. DEAD: it had all its attempts and is to be moved to the dead-letter topic.
+	State PeekedMessageState `enum:"STATE_UNSPECIFIED,NEW,LEASED,WAITING,PARKED,DEAD" json:"state,omitempty"`
+}
+
+// PeekedMessageState NEW: it was not delivered yet. LEASED: a subscriber has it. WAITING: for its next attempt. PARKED: it waits for an
+// earlier message of its ordering key. DEAD: it had all its attempts and is to be moved to the dead-letter topic.
+type PeekedMessageState string
 
 // Policy Who may do what with a resource. Access is not controlled, so it is empty.
 type Policy struct {
@@ -964,14 +1131,23 @@ type ListBlockedKeysJSONRequestBody = ListBlockedKeysRequest
 // CloseBreakerJSONRequestBody defines body for CloseBreaker for application/json ContentType.
 type CloseBreakerJSONRequestBody = Empty
 
+// ListSubscriptionDeadLettersJSONRequestBody defines body for ListSubscriptionDeadLetters for application/json ContentType.
+type ListSubscriptionDeadLettersJSONRequestBody = ListDeadLettersRequest
+
 // ExplainJSONRequestBody defines body for Explain for application/json ContentType.
 type ExplainJSONRequestBody = Empty
+
+// PeekJSONRequestBody defines body for Peek for application/json ContentType.
+type PeekJSONRequestBody = PeekRequest
 
 // SeekUndoablyJSONRequestBody defines body for SeekUndoably for application/json ContentType.
 type SeekUndoablyJSONRequestBody = SeekUndoablyRequest
 
 // UnblockKeyJSONRequestBody defines body for UnblockKey for application/json ContentType.
 type UnblockKeyJSONRequestBody = UnblockKeyRequest
+
+// ListTopicDeadLettersJSONRequestBody defines body for ListTopicDeadLetters for application/json ContentType.
+type ListTopicDeadLettersJSONRequestBody = ListDeadLettersRequest
 
 // SetSchemaIamPolicyJSONRequestBody defines body for SetSchemaIamPolicy for application/json ContentType.
 type SetSchemaIamPolicyJSONRequestBody = SetIamPolicyRequest

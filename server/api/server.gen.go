@@ -36,15 +36,24 @@ type ServerInterface interface {
 	// CloseBreaker Close the circuit breaker of a push endpoint
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 	CloseBreaker(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// ListSubscriptionDeadLetters List the dead letters of a subscription
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters)
+	ListSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// Explain Tell why nothing is pushed now
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
 	Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// Peek Look at messages without leasing them
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek)
+	Peek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// SeekUndoably Seek so that it can be undone, or say what a seek would change
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 	SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// ListTopicDeadLetters List the dead letters of a dead-letter topic
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters)
+	ListTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(w http.ResponseWriter, r *http.Request)
@@ -198,9 +207,21 @@ func (_ Unimplemented) CloseBreaker(w http.ResponseWriter, r *http.Request, proj
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// ListSubscriptionDeadLetters List the dead letters of a subscription
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters)
+func (_ Unimplemented) ListSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // Explain Tell why nothing is pushed now
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
 func (_ Unimplemented) Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// Peek Look at messages without leasing them
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek)
+func (_ Unimplemented) Peek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -213,6 +234,12 @@ func (_ Unimplemented) SeekUndoably(w http.ResponseWriter, r *http.Request, proj
 // UnblockKey Drop or dead-letter the message that blocks an ordering key
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 func (_ Unimplemented) UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListTopicDeadLetters List the dead letters of a dead-letter topic
+// (POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters)
+func (_ Unimplemented) ListTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -573,6 +600,41 @@ func (siw *ServerInterfaceWrapper) CloseBreaker(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// ListSubscriptionDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) ListSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListSubscriptionDeadLetters(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Explain operation middleware
 func (siw *ServerInterfaceWrapper) Explain(w http.ResponseWriter, r *http.Request) {
 
@@ -599,6 +661,41 @@ func (siw *ServerInterfaceWrapper) Explain(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.Explain(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// Peek operation middleware
+func (siw *ServerInterfaceWrapper) Peek(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Peek(w, r, project, subscription)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -669,6 +766,41 @@ func (siw *ServerInterfaceWrapper) UnblockKey(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UnblockKey(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListTopicDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) ListTopicDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTopicDeadLetters(w, r, project, topic)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2250,13 +2382,22 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker", wrapper.CloseBreaker)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters", wrapper.ListSubscriptionDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:explain", wrapper.Explain)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:peek", wrapper.Peek)
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:seek", wrapper.SeekUndoably)
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey", wrapper.UnblockKey)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:deadLetters", wrapper.ListTopicDeadLetters)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/readyz", wrapper.GetReadiness)
@@ -2725,6 +2866,75 @@ func (response CloseBreakerdefaultJSONResponse) VisitCloseBreakerResponse(w http
 	return err
 }
 
+type ListSubscriptionDeadLettersRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *ListSubscriptionDeadLettersJSONRequestBody
+}
+
+type ListSubscriptionDeadLettersResponseObject interface {
+	VisitListSubscriptionDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type ListSubscriptionDeadLetters200JSONResponse ListDeadLettersResponse
+
+func (response ListSubscriptionDeadLetters200JSONResponse) VisitListSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSubscriptionDeadLetters400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response ListSubscriptionDeadLetters400JSONResponse) VisitListSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSubscriptionDeadLetters404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListSubscriptionDeadLetters404JSONResponse) VisitListSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSubscriptionDeadLettersdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ListSubscriptionDeadLettersdefaultJSONResponse) VisitListSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ExplainRequestObject struct {
 	Project      ProjectID      `json:"project"`
 	Subscription SubscriptionID `json:"subscription"`
@@ -2783,6 +2993,75 @@ type ExplaindefaultJSONResponse struct {
 }
 
 func (response ExplaindefaultJSONResponse) VisitExplainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PeekRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *PeekJSONRequestBody
+}
+
+type PeekResponseObject interface {
+	VisitPeekResponse(w http.ResponseWriter) error
+}
+
+type Peek200JSONResponse PeekResponse
+
+func (response Peek200JSONResponse) VisitPeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Peek400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response Peek400JSONResponse) VisitPeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type Peek404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response Peek404JSONResponse) VisitPeekResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PeekdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response PeekdefaultJSONResponse) VisitPeekResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2921,6 +3200,75 @@ type UnblockKeydefaultJSONResponse struct {
 }
 
 func (response UnblockKeydefaultJSONResponse) VisitUnblockKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicDeadLettersRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *ListTopicDeadLettersJSONRequestBody
+}
+
+type ListTopicDeadLettersResponseObject interface {
+	VisitListTopicDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type ListTopicDeadLetters200JSONResponse ListDeadLettersResponse
+
+func (response ListTopicDeadLetters200JSONResponse) VisitListTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicDeadLetters400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response ListTopicDeadLetters400JSONResponse) VisitListTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicDeadLetters404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListTopicDeadLetters404JSONResponse) VisitListTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTopicDeadLettersdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ListTopicDeadLettersdefaultJSONResponse) VisitListTopicDeadLettersResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5548,15 +5896,24 @@ type StrictServerInterface interface {
 	// CloseBreaker Close the circuit breaker of a push endpoint
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:closeBreaker)
 	CloseBreaker(ctx context.Context, request CloseBreakerRequestObject) (CloseBreakerResponseObject, error)
+	// ListSubscriptionDeadLetters List the dead letters of a subscription
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters)
+	ListSubscriptionDeadLetters(ctx context.Context, request ListSubscriptionDeadLettersRequestObject) (ListSubscriptionDeadLettersResponseObject, error)
 	// Explain Tell why nothing is pushed now
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
 	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
+	// Peek Look at messages without leasing them
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek)
+	Peek(ctx context.Context, request PeekRequestObject) (PeekResponseObject, error)
 	// SeekUndoably Seek so that it can be undone, or say what a seek would change
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 	SeekUndoably(ctx context.Context, request SeekUndoablyRequestObject) (SeekUndoablyResponseObject, error)
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(ctx context.Context, request UnblockKeyRequestObject) (UnblockKeyResponseObject, error)
+	// ListTopicDeadLetters List the dead letters of a dead-letter topic
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters)
+	ListTopicDeadLetters(ctx context.Context, request ListTopicDeadLettersRequestObject) (ListTopicDeadLettersResponseObject, error)
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
@@ -5876,6 +6233,40 @@ func (sh *strictHandler) CloseBreaker(w http.ResponseWriter, r *http.Request, pr
 	}
 }
 
+// ListSubscriptionDeadLetters operation middleware
+func (sh *strictHandler) ListSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request ListSubscriptionDeadLettersRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body ListSubscriptionDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSubscriptionDeadLetters(ctx, request.(ListSubscriptionDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSubscriptionDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListSubscriptionDeadLettersResponseObject); ok {
+		if err := validResponse.VisitListSubscriptionDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // Explain operation middleware
 func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	var request ExplainRequestObject
@@ -5906,6 +6297,40 @@ func (sh *strictHandler) Explain(w http.ResponseWriter, r *http.Request, project
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ExplainResponseObject); ok {
 		if err := validResponse.VisitExplainResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// Peek operation middleware
+func (sh *strictHandler) Peek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request PeekRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body PeekJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.Peek(ctx, request.(PeekRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Peek")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PeekResponseObject); ok {
+		if err := validResponse.VisitPeekResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -5974,6 +6399,40 @@ func (sh *strictHandler) UnblockKey(w http.ResponseWriter, r *http.Request, proj
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(UnblockKeyResponseObject); ok {
 		if err := validResponse.VisitUnblockKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTopicDeadLetters operation middleware
+func (sh *strictHandler) ListTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request ListTopicDeadLettersRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body ListTopicDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTopicDeadLetters(ctx, request.(ListTopicDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTopicDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTopicDeadLettersResponseObject); ok {
+		if err := validResponse.VisitListTopicDeadLettersResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

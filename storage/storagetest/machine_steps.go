@@ -175,6 +175,22 @@ func (m *machine) blocked() {
 	})
 }
 
+// peek compares what is unacked, in pages of any size.
+func (m *machine) peek() {
+	s := m.anySub()
+	size := rapid.SampledFrom([]int{1, 2, 5, 300}).Draw(m.T, "page size")
+	must(m, "peek", func(store subscriptions.Store) (all []subscriptions.Peeked, err error) {
+		r := subscriptions.PeekRequest{Ref: s.ref, Rules: s.rules, Max: size}
+		for more := true; more && err == nil; {
+			var page subscriptions.PeekResult
+			page, err = store.Peek(ctx, r)
+			all = append(all, page.Messages...)
+			more, r.After = page.More, page.Next
+		}
+		return all, err
+	})
+}
+
 func (m *machine) confirm() {
 	s := m.anySub()
 	rs := m.receipts(s)

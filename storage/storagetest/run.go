@@ -26,6 +26,7 @@ func Run(t *testing.T, factory Factory) {
 		"order":       ordering,
 		"blocked":     blocking,
 		"attempts":    remembering,
+		"peek":        peeking,
 		"filter":      filtering,
 		"breaker":     breaking,
 		"sweep":       sweeping,

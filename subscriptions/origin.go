@@ -1,0 +1,87 @@
+package subscriptions
+
+import (
+	"maps"
+	"strconv"
+	"time"
+)
+
+// The attributes that a dead letter carries beside its own. The first are in
+// Google's words.
+const (
+	attrSourceCount       = "CloudPubSubDeadLetterSourceDeliveryCount"
+	attrSourceName        = "CloudPubSubDeadLetterSourceSubscription"
+	attrSourceProject     = "CloudPubSubDeadLetterSourceSubscriptionProject"
+	attrSourcePublishTime = "CloudPubSubDeadLetterSourceTopicPublishTime"
+
+	attrSourceID       = "postrider-dead-letter-message-id"
+	attrSourceTopic    = "postrider-dead-letter-topic"
+	attrSourceTopicUID = "postrider-dead-letter-topic-uid"
+)
+
+// The attributes that a redriven message keeps of its history: how often it was
+// redriven, how many attempts it had before, and why the last of them failed.
+const (
+	RedrivenAttribute         = "postrider-redriven"
+	RedrivenAttemptsAttribute = "postrider-redriven-attempts"
+	RedrivenReasonAttribute   = "postrider-redriven-reason"
+)
+
+const sourcePublishTimeLayout = "2006-01-02T15:04:05.999999999-07:00"
+
+// Origin is where a dead letter comes from, and why.
+type Origin struct {
+	Subscription SubscriptionName
+	// Topic and MessageID are unset in what a Postrider before 1.0 moved, and PublishTime
+	// in what is damaged.
+	Topic       TopicName
+	MessageID   MessageID
+	PublishTime time.Time
+	// Attempts is how many it had since it was published, or redriven for the last
+	// time, and Reason why the last one failed, if that is known. Failed are the
+	// last of them that failed, newest first.
+	Attempts int
+	Reason   string
+	Failed   []Attempt
+	// Redriven is how often it was redriven before, and FormerAttempts how many
+	// attempts it had until then.
+	Redriven, FormerAttempts int
+
+	topicUID string
+}
+
+// originOf reads where a message comes from. ok is false for what is no dead
+// letter: somebody published it to the dead-letter topic.
+func originOf(m Message) (o Origin, ok bool) {
+	a := m.Attributes
+	o.Subscription = SubscriptionName{Project: a[attrSourceProject], ID: a[attrSourceName]}
+	if o.Subscription.Validate() != nil {
+		return Origin{}, false
+	}
+	o.Topic, _ = ParseTopicName("", a[attrSourceTopic])
+	o.MessageID, _ = ParseMessageID(a[attrSourceID])
+	o.topicUID = a[attrSourceTopicUID]
+	o.PublishTime, _ = time.Parse(sourcePublishTimeLayout, a[attrSourcePublishTime])
+	o.Attempts, _ = strconv.Atoi(a[attrSourceCount])
+	o.Reason, o.Failed = a[ReasonAttribute], m.FailedAttempts()
+	o.Redriven, _ = strconv.Atoi(a[RedrivenAttribute])
+	o.FormerAttempts, _ = strconv.Atoi(a[RedrivenAttemptsAttribute])
+	return o, true
+}
+
+// deadLetter is the message as the dead-letter topic gets it.
+func deadLetter(sub Subscription, d Delivery) Message {
+	m := d.withAttempts().Message
+	m.Attributes = maps.Clone(m.Attributes)
+	if m.Attributes == nil {
+		m.Attributes = map[string]string{}
+	}
+	m.Attributes[attrSourceCount] = strconv.Itoa(d.Attempt)
+	m.Attributes[attrSourceName] = sub.Name.ID
+	m.Attributes[attrSourceProject] = sub.Name.Project
+	m.Attributes[attrSourcePublishTime] = m.PublishTime().Format(sourcePublishTimeLayout)
+	m.Attributes[attrSourceID] = m.ID.String()
+	m.Attributes[attrSourceTopic] = sub.Topic.String()
+	m.Attributes[attrSourceTopicUID] = sub.TopicUID
+	return m
+}
