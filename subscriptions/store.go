@@ -26,7 +26,6 @@ type Store interface {
 	Seeks
 	Blocks
 	Breakers
-	Surveys
 	DeadLetters
 	Peeks
 	KeyRing

@@ -144,7 +144,7 @@ func (a *attending) subscription(r subscriptions.SubscriptionReport) []notice {
 		return nil
 	case r.Breaker.Open:
 		n.Severity, n.weight = critical, r.Breaker.Since
-		n.Words = saying(now, ": the endpoint ", a.endpoint(sub), " refuses everything for ", r.Breaker.Since, ", breaker open, ",
+		n.Words = saying(now, ": the endpoint ", a.endpoint(sub), " has refused everything for ", r.Breaker.Since, ", breaker open, ",
 			nextProbe(r.Breaker), backlogWords(backlog), owner)
 	case nearRetention(r) && !a.isDeadLetters(sub):
 		n.Severity = critical

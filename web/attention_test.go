@@ -38,7 +38,7 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 				r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
 				r.Stats.Undelivered, r.Owner = 60, "shop"
 			},
-			want: []string{"critical: billing: the endpoint api.example.com refuses everything for 12 min, breaker open, next probe in 24 s, 60 messages wait, owner shop"},
+			want: []string{"critical: billing: the endpoint api.example.com has refused everything for 12 min, breaker open, next probe in 24 s, 60 messages wait, owner shop"},
 		},
 		{
 			name: "a growing backlog", change: func(r *report) {

@@ -57,6 +57,17 @@ func ago(now, t time.Time) template.HTML {
 	return moment(t, span(now.Sub(t))+" ago")
 }
 
+// since is how long something has been so that began at a time.
+func since(now, t time.Time) template.HTML { return moment(t, span(now.Sub(t))) }
+
+// due is how long until something that comes at a time by itself; when that has passed it may any moment.
+func due(now, t time.Time) template.HTML {
+	if !t.After(now) {
+		return "now"
+	}
+	return moment(t, "in "+span(t.Sub(now)))
+}
+
 // exactTime is a time in full.
 func exactTime(t time.Time) template.HTML { return moment(t, t.UTC().Format(stamp)) }
 

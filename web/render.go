@@ -18,12 +18,19 @@ import (
 var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"asset": assetPath, "age": age, "ago": ago, "ahead": ahead, "at": exactTime,
+	"asset": assetPath, "age": age, "ago": ago, "ahead": ahead, "at": exactTime, "since": since, "due": due,
 	"count": func(n any) string { return count(whole(n)) }, "size": func(n any) string { return size(whole(n)) },
-	"plural": func(n any, one string) string { return plural(whole(n), one) },
-	"rate":   rate, "visible": visible, "spark": spark,
+	"plural":   func(n any, one string) string { return plural(whole(n), one) },
+	"attempts": func(now time.Time, failed []subscriptions.Attempt) attempts { return attempts{now, failed} },
+	"rate":     rate, "visible": visible, "spark": spark,
 	"topicPath": topicPath, "subscriptionPath": subscriptionPath, "join": strings.Join, "span": span,
 }).ParseFS(templateFiles, "templates/*.html"))
+
+// attempts are those of a message, and when they are looked at.
+type attempts struct {
+	Now    time.Time
+	Failed []subscriptions.Attempt
+}
 
 // whole is a number of any width, as templates have them.
 func whole(n any) int64 { return reflect.ValueOf(n).Int() }
@@ -63,7 +70,12 @@ func (s *Site) newView(r *http.Request, p page) view {
 }
 
 // done are the sentences after a form, by the word that stands in the address: free text there could be anybody's.
-var done = map[string]string{}
+var done = map[string]string{
+	"breaker":     "The circuit breaker is closed: the endpoint is tried again.",
+	"skip":        "The message is dropped, and its ordering key goes on.",
+	"dead-letter": "The message has gone to the dead-letter topic, and its ordering key goes on.",
+	"published":   "The message is published.",
+}
 
 // show answers with a page, or an event stream of its parts.
 func (s *Site) show(read func(*http.Request) (page, error)) http.HandlerFunc {
@@ -94,8 +106,12 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, p page) {
 	if p.status != 0 {
 		w.WriteHeader(p.status)
 	}
-	if _, err := b.WriteTo(w); err != nil {
-		s.log.DebugContext(r.Context(), "a page could not be written", "path", r.URL.Path, "error", err)
+	s.write(w, r, b.Bytes())
+}
+
+func (s *Site) write(w http.ResponseWriter, r *http.Request, b []byte) {
+	if _, err := w.Write(b); err != nil {
+		s.log.DebugContext(r.Context(), "an answer broke off", "path", r.URL.Path, "error", err)
 	}
 }
 

@@ -9,4 +9,13 @@ func (s *Site) route() {
 		http.Redirect(w, r, assetPath("icon.svg"), http.StatusFound)
 	})
 	s.mux.Handle("GET /{$}", s.show(s.overview))
+
+	const topic, subscription = "/projects/{project}/topics/{topic}", "/projects/{project}/subscriptions/{subscription}"
+	s.mux.Handle("GET "+topic, s.show(s.topic))
+	s.mux.Handle("GET "+topic+"/publish", s.show(s.publishing))
+	s.mux.HandleFunc("POST "+topic+"/publish", s.publish)
+	s.mux.Handle("GET "+subscription, s.show(s.subscription))
+	s.mux.HandleFunc("GET "+subscription+"/charts/{graph}/{scheme}", s.chart)
+	s.mux.HandleFunc("POST "+subscription+"/close-breaker", s.closeBreaker)
+	s.mux.HandleFunc("POST "+subscription+"/unblock", s.unblock)
 }

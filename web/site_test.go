@@ -18,7 +18,7 @@ func TestOverviewAnswersAtTheFirstGlance(t *testing.T) {
 	}))
 	s := New(&fake{overview: o}, Options{})
 	wants(t, shown(t, read(t, s, "/")),
-		"Needs attention", "critical billing: the endpoint api.example.com refuses everything for 12 min, breaker open, next probe in 24 s",
+		"Needs attention", "critical billing: the endpoint api.example.com has refused everything for 12 min, breaker open, next probe in 24 s",
 		"Subscriptions 1", "Backlog 12,345", "billing", "shop", "orders", "push api.example.com", "12,345", "13 min", "never", "breaker open")
 	wants(t, shown(t, read(t, s, "/?q=absent")), "None of the 1 subscription matches “absent”")
 }

@@ -66,6 +66,13 @@ func TestScreenshots(t *testing.T) {
 var showcasePages = []struct{ name, path string }{
 	{"overview", "/"},
 	{"filtered", "/?q=nothing+like+this"},
+	{"topic", "/projects/demo/topics/orders"},
+	{"dead-letter-topic", "/projects/demo/topics/orders-dead"},
+	{"lonely-topic", "/projects/demo/topics/audit"},
+	{"push", "/projects/demo/subscriptions/warehouse"},
+	{"pull", "/projects/demo/subscriptions/analytics"},
+	{"blocked", "/projects/demo/subscriptions/ledger"},
+	{"publish", "/projects/demo/topics/orders/publish"},
 	{"missing", "/projects/demo/topics/absent"},
 }
 
@@ -104,16 +111,17 @@ func fillShowcase(t *testing.T, a *testApp) {
 		"orders-dead --topic orders-dead",
 		"shipping --topic orders --enable-message-ordering --push-endpoint " + good.url,
 		"warehouse --topic orders --push-endpoint " + down.url,
+		"ledger --topic orders --enable-message-ordering --dead-letter-topic orders-dead --min-retry-delay 60s --push-endpoint " + picky.url,
 		"analytics --topic clicks", "invoices-archive --topic invoices",
 		"invoices-eu --topic invoices --message-filter attributes.region=\"eu\"",
 		"crm-sync --topic invoices --push-endpoint " + good.url,
 	} {
 		c.run(append([]string{"subscriptions", "create"}, strings.Fields(line)...)...)
 	}
-	fill := func(topic string, n int, make func(i int) subscriptions.Message) {
-		for first := 0; first < n; first += 500 {
+	fill := func(topic string, n, batch int, make func(i int) subscriptions.Message) {
+		for first := 0; first < n; first += batch {
 			var messages []subscriptions.Message
-			for i := first; i < min(n, first+500); i++ {
+			for i := first; i < min(n, first+batch); i++ {
 				messages = append(messages, make(i))
 			}
 			if _, err := a.service.Publish(t.Context(), topicName(topic), messages); err != nil {
@@ -121,18 +129,18 @@ func fillShowcase(t *testing.T, a *testApp) {
 			}
 		}
 	}
-	fill("orders", 60, func(i int) subscriptions.Message {
+	fill("orders", 60, 1, func(i int) subscriptions.Message {
 		total := rand.IntN(40_000)
 		if i%7 == 3 {
 			total = -total
 		}
 		return subscriptions.Message{
 			Data:       fmt.Appendf(nil, `{"order": %d, "customer": "c-%04d", "total": %d, "currency": "EUR", "lines": [{"sku": "A-17", "count": 2}]}`, 81_000+i, rand.IntN(9999), total),
-			Attributes: map[string]string{"origin": "web", "region": "eu"},
+			Attributes: map[string]string{"origin": "web", "region": "eu"}, OrderingKey: fmt.Sprintf("customer-%d", i%5),
 		}
 	})
-	fill("clicks", 52_000, func(i int) subscriptions.Message { return subscriptions.Message{Data: fmt.Appendf(nil, "click %d", i)} })
-	fill("invoices", 1_200, func(i int) subscriptions.Message {
+	fill("clicks", 52_000, 500, func(i int) subscriptions.Message { return subscriptions.Message{Data: fmt.Appendf(nil, "click %d", i)} })
+	fill("invoices", 1_200, 500, func(i int) subscriptions.Message {
 		return subscriptions.Message{Data: []byte("invoice"), Attributes: map[string]string{"region": []string{"eu", "us"}[i%2]}}
 	})
 	eventually(t, func() error {

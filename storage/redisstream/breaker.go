@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	breakerScript      = newScript("breaker", with(onSubscription, "kept_breaker")...)
+	breakerScript      = newScript("breaker", onSubscription...)
 	keepBreakerScript  = newScript("keep_breaker", onSubscription...)
 	closeBreakerScript = newScript("close_breaker", onSubscription...)
 )
@@ -18,14 +18,10 @@ func (s *Store) Breaker(ctx context.Context, ref subscriptions.Ref) (b subscript
 	if err != nil || len(f.rest) == 0 {
 		return b, err
 	}
-	return f.breaker(), f.err
-}
-
-// breaker reads what kept_breaker.lua gives.
-func (f *fields) breaker() subscriptions.Breaker {
-	return subscriptions.Breaker{
+	b = subscriptions.Breaker{
 		Open: true, Since: millis(f.int()), Probe: millis(f.int()), Probes: int(f.int()), Endpoint: f.text(),
 	}
+	return b, f.err
 }
 
 // KeepBreaker implements subscriptions.Breakers.
