@@ -335,6 +335,10 @@ func TestPushSubscriptionsCannotBePulled(t *testing.T) {
 		sub, err := w.GetSubscription(w.ctx, subName("billing"))
 		w.must(err)
 		w.want(sub.PushAttributes, "map[x-goog-version:v1]")
+		w.must(w.ModifyPushConfig(w.ctx, subName("billing"), nil, nil)) // pulled already
+		sub, err = w.GetSubscription(w.ctx, subName("billing"))
+		w.must(err)
+		w.want(sub.PushAttributes, "map[x-goog-version:v1]")
 	})
 }
 

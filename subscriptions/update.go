@@ -141,7 +141,7 @@ func (s *Subscription) applyTokenMask(from PushConfig, fields map[string]bool) {
 // setPush replaces the push configuration. A subscription that was push keeps
 // the attribute that says in which version messages came, as Google's does.
 func (s *Subscription) setPush(push *PushConfig, attributes map[string]string) {
-	was := s.Push != nil
+	was := s.Push != nil || len(s.PushAttributes) > 0
 	if push != nil && push.Endpoint == "" && push.Wrapper != NoWrapper && push.Token == nil {
 		push = nil // what the other wrapper asks for is no setting of a pull subscription
 	}

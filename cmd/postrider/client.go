@@ -43,6 +43,11 @@ const (
 
 // clientCommand makes c a command against a running server: do gets a session.
 func clientCommand(p process, c *cobra.Command, do func(ctx context.Context, s *session, args []string) error) *cobra.Command {
+	return clientCommandIn(p, c, []string{outputTable, outputJSON, outputYAML}, do)
+}
+
+// clientCommandIn is clientCommand with its own formats, the first of them the default.
+func clientCommandIn(p process, c *cobra.Command, formats []string, do func(context.Context, *session, []string) error) *cobra.Command {
 	var flags clientFlags
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&flags.server, "server", "",
@@ -51,7 +56,7 @@ func clientCommand(p process, c *cobra.Command, do func(ctx context.Context, s *
 		"`ID` of the project (else $POSTRIDER_PROJECT or $PUBSUB_PROJECT_ID, else "+defaultProject+")")
 	c.Flags().StringVar(&flags.caFile, "ca-file", "",
 		"PEM `FILE` of certificates to trust for https beside the machine's (else $POSTRIDER_CA_FILE)")
-	bindOutput(c, &flags.output, outputTable, outputJSON, outputYAML)
+	bindOutput(c, &flags.output, formats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		s, err := newSession(p, flags)
 		if err != nil {

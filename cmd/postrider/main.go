@@ -32,7 +32,13 @@ type process struct {
 const (
 	exitFailure = 1
 	exitUsage   = 2
+	exitChanges = 3 // "apply --exit-code" found that there is something to do
 )
+
+// silentStatus is an error that is told by the exit status alone.
+type silentStatus int
+
+func (s silentStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // execute runs the command line and returns the exit status.
 func execute(ctx context.Context, p process, args []string) int {
@@ -46,6 +52,10 @@ func execute(ctx context.Context, p process, args []string) int {
 	var end interruption
 	if errors.As(context.Cause(ctx), &end) && (errors.Is(err, context.Canceled) || errors.Is(err, end)) {
 		return end.status()
+	}
+	var silent silentStatus
+	if errors.As(err, &silent) {
+		return int(silent)
 	}
 	if !errors.As(err, new(runError)) && !errors.As(err, new(usageError)) { // cobra's own, such as of a flag that is required
 		err = usagef("%w (see %s --help)", err, c.CommandPath())

@@ -15,7 +15,7 @@ func newRoot(p process) *cobra.Command {
 
 Results go to standard output, in words or, with -o json or -o yaml, as the API has them; errors and progress go to standard
 error. The exit status is 0 when all was done, 1 when something failed, 2 when the command line, a setting or a file is wrong
-and nothing was begun, and 128 and the number of the signal when one ended the command (130 for Ctrl-C).`,
+and nothing was begun, 3 when "apply --validate-only --exit-code" found changes, and 128 and the number of the signal when one ended the command (130 for Ctrl-C).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -33,7 +33,7 @@ and nothing was begun, and 128 and the number of the signal when one ended the c
 		newServe(p), newDemo(p), newBench(p), newMigrate(p), newBackup(p), newRestore(p),
 		newTopics(p), newSubscriptions(p), newSnapshots(p), newSeek(p),
 		newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
-		newVersion(p),
+		newApply(p), newExport(p), newVersion(p),
 	)
 	markRunErrors(root)
 	return root

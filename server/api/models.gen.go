@@ -808,7 +808,7 @@ type Subscription struct {
 	DeadLetterPolicy *DeadLetterPolicy `json:"deadLetterPolicy,omitempty"`
 
 	// Detached Set by the server, ignored in requests. True after `:detach`.
-	Detached bool `json:"detached,omitempty"`
+	Detached bool `json:"detached,omitempty" output:"true"`
 
 	// EnableExactlyOnceDelivery Never delivers an acknowledged message again, nor an outstanding one before its deadline. An ack takes effect only
 	// while its lease lasts; `:acknowledge` and `:modifyAckDeadline` answer 400 when ack ids of the request have no effect,
@@ -857,7 +857,7 @@ type Subscription struct {
 	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
 
 	// State Set by the server, ignored in requests. ACTIVE.
-	State SubscriptionState `enum:"STATE_UNSPECIFIED,ACTIVE,RESOURCE_ERROR" json:"state,omitempty"`
+	State SubscriptionState `enum:"STATE_UNSPECIFIED,ACTIVE,RESOURCE_ERROR" json:"state,omitempty" output:"true"`
 
 	// Tags Resource tags of Google's organisation policies. Accepted and dropped.
 	Tags map[string]string `json:"tags,omitempty"`
@@ -867,7 +867,7 @@ type Subscription struct {
 	Topic string `json:"topic,omitempty"`
 
 	// TopicMessageRetentionDuration Set by the server, ignored in requests. The topic's `messageRetentionDuration`.
-	TopicMessageRetentionDuration *wire.Duration `json:"topicMessageRetentionDuration,omitempty"`
+	TopicMessageRetentionDuration *wire.Duration `json:"topicMessageRetentionDuration,omitempty" output:"true"`
 }
 
 // SubscriptionState Set by the server, ignored in requests. ACTIVE.
@@ -952,7 +952,7 @@ type Topic struct {
 	SchemaSettings *SchemaSettings `json:"schemaSettings,omitempty"`
 
 	// State Set by the server, ignored in requests. ACTIVE.
-	State TopicState `enum:"STATE_UNSPECIFIED,ACTIVE,INGESTION_RESOURCE_ERROR" json:"state,omitempty"`
+	State TopicState `enum:"STATE_UNSPECIFIED,ACTIVE,INGESTION_RESOURCE_ERROR" json:"state,omitempty" output:"true"`
 
 	// Tags Resource tags of Google's organisation policies. Accepted and dropped.
 	Tags map[string]string `json:"tags,omitempty"`

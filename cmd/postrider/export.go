@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"postrider/cmd/postrider/declared"
+	"postrider/server/api"
+)
+
+func newExport(p process) *cobra.Command {
+	var shortNames bool
+	c := &cobra.Command{
+		Use: "export", Short: "Write the project's topics and subscriptions as a file for apply", GroupID: groupClient, Args: noArgs,
+		Long: `Write the project's topics and subscriptions as a file that "postrider apply" takes, in order of their names. What only the
+server sets is left out, as are subscriptions that are detached or whose topic was deleted, which cannot be created again, and
+those of "postrider tail". Secrets of webhooks are never shown: of them the file has fingerprints, by which an existing
+subscription keeps them.`,
+		Example: `  postrider export >messaging.yaml
+  postrider export --project staging --short-names | postrider apply --project production -f -`,
+	}
+	c.Flags().BoolVar(&shortNames, "short-names", false, "write ids for names of the project, so that the file can be applied to another")
+	return clientCommandIn(p, c, []string{outputYAML, outputJSON}, func(ctx context.Context, s *session, _ []string) error {
+		resources, err := s.everything(ctx, p.err)
+		if err != nil {
+			return err
+		}
+		if shortNames {
+			for _, r := range resources {
+				r.Shorten(s.project)
+			}
+		}
+		var b bytes.Buffer
+		if err := declared.Write(&b, resources); err != nil {
+			return err
+		}
+		return s.print.encoded(b.Bytes())
+	})
+}
+
+// everything is all of the project that can be declared. What is left out is told to notes.
+func (s *session) everything(ctx context.Context, notes io.Writer) ([]declared.Resource, error) {
+	topics, err := everyPage(func(token string) ([]json.RawMessage, string, error) {
+		page, err := call[struct {
+			Topics        []json.RawMessage
+			NextPageToken string
+		}](s.ListTopics(ctx, s.project, &api.ListTopicsParams{PageSize: exportPage, PageToken: token}))
+		return page.Topics, page.NextPageToken, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	subs, err := everyPage(func(token string) ([]json.RawMessage, string, error) {
+		page, err := call[struct {
+			Subscriptions []json.RawMessage
+			NextPageToken string
+		}](s.ListSubscriptions(ctx, s.project, &api.ListSubscriptionsParams{PageSize: exportPage, PageToken: token}))
+		return page.Subscriptions, page.NextPageToken, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, err := exported(nil, declared.Topic, topics, notes)
+	if err != nil {
+		return nil, err
+	}
+	return exported(all, declared.Subscription, subs, notes)
+}
+
+// exportPage is how many resources are asked for at a time.
+const exportPage = 1000
+
+func exported(all []declared.Resource, kind declared.Kind, answers []json.RawMessage, notes io.Writer) ([]declared.Resource, error) {
+	for _, answer := range answers {
+		r, err := declared.FromServer(kind, answer)
+		if err != nil {
+			return nil, err
+		}
+		if problem := beyondChange(r); problem != "" {
+			fmt.Fprintf(notes, "postrider: %s is left out: it cannot be created again\n", r.Name)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"postrider/cmd/postrider/declared"
+	"postrider/subscriptions"
+)
+
+// What is done to a resource that is declared.
+const (
+	actionCreate    = "create"
+	actionUpdate    = "update"
+	actionUnchanged = "unchanged"
+)
+
+// planned is a resource that a file declares, and what is to be done so that the server has it.
+type planned struct {
+	declared.Resource
+	action  string
+	changes []declared.Change
+	mask    []string // of an update
+	notes   []string // what of the file has no effect
+}
+
+// mistakes are errors of files, each with its line.
+type mistakes []error
+
+func (m *mistakes) add(r declared.Resource, err error) {
+	if err != nil {
+		*m = append(*m, atLine(r, err))
+	}
+}
+
+// err is nil when there are none.
+func (m mistakes) err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return usageError{errors.Join(m...)}
+}
+
+// atLine says where in its file the field stands that an error of the server begins with; a text that begins otherwise leads
+// to the resource.
+func atLine(r declared.Resource, err error) error {
+	text := words(err)
+	field, _, _ := strings.Cut(text, ":")
+	return fmt.Errorf("%s: %s: %s", r.At(field), r.Name, text)
+}
+
+// words are what a server says, without the code, and without naming the mask, of which files know nothing.
+func words(err error) string {
+	var e serverError
+	if errors.As(err, &e) {
+		return strings.TrimPrefix(e.Message, "updateMask: ")
+	}
+	return err.Error()
+}
+
+// planner finds out what is to be done, and touches nothing.
+type planner struct {
+	*session
+	*rehearsal
+	mistakes mistakes
+
+	current map[string]declared.Resource // what the server has, by name
+}
+
+// plan judges resources and compares them with those of the server. The answer is in the order in which to go on: topics
+// first, and of them those that take dead letters.
+func (s *session) plan(ctx context.Context, resources []declared.Resource) ([]planned, error) {
+	rehearsal, err := newRehearsal()
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{session: s, rehearsal: rehearsal, current: map[string]declared.Resource{}}
+	for _, r := range resources {
+		_, err := p.at(r)
+		p.mistakes.add(r, err)
+	}
+	if len(p.mistakes) > 0 {
+		return nil, p.mistakes.err()
+	}
+	inOrder(resources)
+	if err := p.fetch(ctx, resources); err != nil {
+		return nil, err
+	}
+	if err := p.fetchReferences(ctx, resources); err != nil {
+		return nil, err
+	}
+	steps, err := p.rehearse(ctx, resources)
+	return steps, cmp.Or(err, p.mistakes.err())
+}
+
+// at is the place of a resource at the real server.
+func (p *planner) at(r declared.Resource) (at, error) {
+	return locate(p.session.Client, r.Kind, r.Name)
+}
+
+// there is the place of a resource in the rehearsal. Its name was found right before.
+func (p *planner) there(kind declared.Kind, name string) at {
+	a, _ := locate(p.rehearsal.Client, kind, name)
+	return a
+}
+
+func inOrder(resources []declared.Resource) {
+	takesDeadLetters := map[string]bool{}
+	for _, r := range resources {
+		if policy, ok := r.Fields["deadLetterPolicy"].(map[string]any); ok {
+			topic, _ := policy["deadLetterTopic"].(string)
+			takesDeadLetters[topic] = true
+		}
+	}
+	rank := func(r declared.Resource) int {
+		if takesDeadLetters[r.Name] {
+			return -1
+		}
+		return slices.Index(declared.Kinds, r.Kind)
+	}
+	slices.SortStableFunc(resources, func(a, b declared.Resource) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// fetchers is how many resources are read at once.
+const fetchers = 8
+
+// fetch reads what the server has of these resources.
+func (p *planner) fetch(ctx context.Context, resources []declared.Resource) error {
+	var mu sync.Mutex
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.SetLimit(fetchers)
+	for _, r := range resources {
+		parts.Go(func() error {
+			a, err := p.at(r)
+			if err != nil {
+				return nil // whoever refers to it is told that it cannot be
+			}
+			current, there, err := a.read(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if there && err == nil {
+				p.current[r.Name] = current
+				p.secrets.know(current)
+			}
+			return err
+		})
+	}
+	return parts.Wait()
+}
+
+// fetchReferences reads the topics that resources are about, before or after the change, but which are not declared.
+func (p *planner) fetchReferences(ctx context.Context, resources []declared.Resource) error {
+	known := map[string]bool{subscriptions.DeletedTopic: true}
+	for _, r := range resources {
+		known[r.Name] = true
+	}
+	var missing []declared.Resource
+	for _, r := range resources {
+		for _, name := range append(r.References(), p.current[r.Name].References()...) {
+			if !known[name] {
+				known[name] = true
+				missing = append(missing, declared.Resource{Kind: declared.Topic, Name: name})
+			}
+		}
+	}
+	if err := p.fetch(ctx, missing); err != nil {
+		return err
+	}
+	for _, m := range missing {
+		if topic, there := p.current[m.Name]; there {
+			if _, err := p.put(ctx, p.there(m.Kind, m.Name), topic.Settable()); err != nil {
+				return fmt.Errorf("copy %s: %w", m.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// rehearse creates and changes everything in the rehearsal. Subscriptions come when the topics are as they will be.
+func (p *planner) rehearse(ctx context.Context, resources []declared.Resource) (steps []planned, err error) {
+	for _, r := range resources {
+		step, err := p.step(ctx, r)
+		if errors.As(err, new(serverError)) {
+			p.mistakes.add(r, err)
+		} else if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// step finds out what is to be done about one resource.
+func (p *planner) step(ctx context.Context, r declared.Resource) (planned, error) {
+	step := planned{Resource: r}
+	there := p.there(r.Kind, r.Name)
+	wanted, err := p.put(ctx, there, r.Settable())
+	if err != nil {
+		return step, err
+	}
+	step.notes = withoutEffect(r, wanted)
+	current, exists := p.current[r.Name]
+	if !exists {
+		step.action = actionCreate
+		step.changes = slices.DeleteFunc(declared.Changes(declared.Resource{Kind: r.Kind}, wanted), func(c declared.Change) bool {
+			field, _, _ := strings.Cut(c.Path, ".")
+			return field == "name" || !r.Given(field) // what the server fills in goes without saying
+		})
+		return step, nil
+	}
+	if err := there.drop(ctx); err != nil {
+		return step, err
+	}
+	if problem := beyondChange(current); problem != "" {
+		p.mistakes.add(r, errors.New(problem))
+		return step, nil
+	}
+	return p.compare(ctx, step, current, wanted)
+}
+
+// withoutEffect says which fields of a file the server sets itself, or drops.
+func withoutEffect(r, wanted declared.Resource) (notes []string) {
+	answered := wanted.Settable()
+	for field, value := range r.Fields {
+		if inner, object := value.(map[string]any); object && len(inner) == 0 {
+			continue
+		}
+		if _, kept := answered[field]; !kept {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s has no effect: the server sets it, or has no use for it", r.At(field), r.Name, field))
+		}
+	}
+	slices.Sort(notes)
+	return notes
+}
+
+// beyondChange says why a subscription cannot become what a file declares, whatever that is.
+func beyondChange(current declared.Resource) string {
+	switch {
+	case current.Fields["detached"] == true:
+		return "is detached from its topic, for good: delete it first, or leave it out"
+	case current.Fields["topic"] == subscriptions.DeletedTopic:
+		return "its topic was deleted: delete it first, or leave it out"
+	}
+	return ""
+}
+
+// compare changes a copy of what the server has into what is wanted.
+func (p *planner) compare(ctx context.Context, step planned, current, wanted declared.Resource) (planned, error) {
+	there := p.there(step.Kind, step.Name)
+	if err := p.copy(ctx, there, current); err != nil {
+		return step, err
+	}
+	mask := declared.Mask(current, wanted)
+	for _, path := range mask {
+		// Its own value would do, if any could be set.
+		if _, err := p.change(ctx, there, current.Settable(), path); err != nil {
+			p.mistakes = append(p.mistakes, fmt.Errorf("%s: %s: %s (it is %s there, and %s here)",
+				step.At(path), step.Name, words(err), declared.Text(current.Value(path)), declared.Text(wanted.Value(path))))
+		}
+	}
+	step.action = actionUnchanged
+	if len(mask) == 0 || len(p.mistakes) > 0 {
+		return step, nil
+	}
+	changed, err := p.change(ctx, there, step.Settable(), strings.Join(mask, ","))
+	if err != nil {
+		return step, err
+	}
+	if step.changes, step.mask = declared.Changes(current, changed), declared.Mask(current, changed); len(step.changes) > 0 {
+		step.action = actionUpdate
+	}
+	return step, nil
+}
+
+// copy puts what the server has into the rehearsal. A topic that is about may be gone there.
+func (p *planner) copy(ctx context.Context, there at, current declared.Resource) error {
+	for _, topic := range current.References() {
+		if _, known := p.current[topic]; known {
+			continue
+		}
+		_, err := p.put(ctx, p.there(declared.Topic, topic), declared.Fields{})
+		var e serverError
+		if err != nil && (!errors.As(err, &e) || e.Status != string(subscriptions.AlreadyExists)) {
+			return err
+		}
+	}
+	_, err := p.put(ctx, there, current.Settable())
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", current.Name, err)
+	}
+	return nil
+}
