@@ -81,6 +81,10 @@ func exported(all []declared.Resource, kind declared.Kind, answers []json.RawMes
 		if err != nil {
 			return nil, err
 		}
+		labels, _ := r.Fields["labels"].(map[string]any)
+		if _, temporary := labels[tailLabel]; temporary {
+			continue
+		}
 		if problem := beyondChange(r); problem != "" {
 			fmt.Fprintf(notes, "postrider: %s is left out: it cannot be created again\n", r.Name)
 			continue

@@ -27,9 +27,18 @@ type program struct {
 // startProgram runs a command line; environ is added to the test's own.
 func startProgram(t *testing.T, environ []string, args ...string) *program {
 	t.Helper()
+	return startProgramTo(t, nil, environ, args...)
+}
+
+// startProgramTo is startProgram with an output of the test's own, if it is not nil.
+func startProgramTo(t *testing.T, output *os.File, environ []string, args ...string) *program {
+	t.Helper()
 	p := &program{T: t, cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), environ...), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.errors
+	if output != nil {
+		p.cmd.Stdout = output
+	}
 	if _, err := p.cmd.StdinPipe(); err != nil { // for endWithParent
 		t.Fatal(err)
 	}

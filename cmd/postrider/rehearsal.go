@@ -84,7 +84,7 @@ func locate(c *api.Client, kind declared.Kind, name string) (at, error) {
 // read is the resource there, and whether there is one.
 func (a at) read(ctx context.Context) (r declared.Resource, there bool, err error) {
 	answer, err := call[json.RawMessage](a.get(ctx, a.Client, a.project, a.id))
-	if isNotFound(err) {
+	if notThere(err) {
 		return r, false, nil
 	}
 	if err == nil {
@@ -93,7 +93,7 @@ func (a at) read(ctx context.Context) (r declared.Resource, there bool, err erro
 	return r, true, err
 }
 
-func isNotFound(err error) bool {
+func notThere(err error) bool {
 	var e serverError
 	return errors.As(err, &e) && e.Status == string(subscriptions.NotFound)
 }

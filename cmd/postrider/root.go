@@ -32,7 +32,7 @@ and nothing was begun, 3 when "apply --validate-only --exit-code" found changes,
 	root.AddCommand(
 		newServe(p), newDemo(p), newBench(p), newMigrate(p), newBackup(p), newRestore(p),
 		newTopics(p), newSubscriptions(p), newSnapshots(p), newSeek(p),
-		newPublish(p), newPull(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
+		newPublish(p), newPull(p), newTail(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
 		newApply(p), newExport(p), newVersion(p),
 	)
 	markRunErrors(root)
