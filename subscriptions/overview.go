@@ -15,7 +15,7 @@ type Overview struct {
 	At time.Time
 	// Servers are those that live, sorted.
 	Servers []string
-	// Topics and Subscriptions are in order of their names' texts. A topic that
+	// Topics and Subscriptions are in order of project and id. A topic that
 	// was deleted is not there; its subscriptions are.
 	Topics        []TopicReport
 	Subscriptions []SubscriptionReport
@@ -119,45 +119,103 @@ type Point struct {
 const HistoryLength = time.Hour
 
 // Overview returns all topics and subscriptions with their state. It needs a
-// Service that Runs. UNAVAILABLE.
+// Service that Runs. What it returns is shared: nobody may change it.
+// UNAVAILABLE.
 func (s *Service) Overview(ctx context.Context) (Overview, error) {
-	o := s.fleet.overview()
-	o.At = time.Now()
-	for i := range o.Subscriptions {
-		r := &o.Subscriptions[i]
-		if r.Subscription.Detached {
-			continue
-		}
-		stats, err := s.store.Stats(ctx, r.Subscription.Ref())
-		if outdated(err) {
-			continue // it changed a moment ago
-		}
-		if err != nil {
-			return Overview{}, err
-		}
-		r.Stats, r.Measured, r.Recent = stats, o.At, []int64{stats.Backlog()}
-		if stats.Backlog() > 0 {
-			r.Drains = -1
-		}
-		if r.Breaker, err = s.store.Breaker(ctx, r.Subscription.Ref()); err != nil && !outdated(err) {
-			return Overview{}, err
-		}
+	if err := s.surveyor.look(ctx, lookAge); err != nil {
+		return Overview{}, err
 	}
-	return o, nil
+	return s.surveyor.overview(ctx)
 }
 
 // History returns up to an hour of a subscription's past, oldest first: a point a
 // minute, and the last one is now. It survives restarts and is the same whatever
 // server is asked. NOT_FOUND; FAILED_PRECONDITION when it is detached.
-func (s *Service) History(ctx context.Context, name SubscriptionName) ([]Point, error) {
-	stats, err := s.Stats(ctx, name)
-	if err != nil {
+func (s *Service) History(ctx context.Context, name SubscriptionName) (points []Point, err error) {
+	if err := name.Validate(); err != nil {
 		return nil, err
 	}
-	return []Point{{
-		At: time.Now(), Undelivered: stats.Undelivered, Outstanding: stats.Outstanding, Dead: stats.Dead,
-		Parked: stats.Parked, Bytes: stats.Bytes, OldestAge: stats.OldestAge,
-	}}, nil
+	err = s.directory.withSubscription(ctx, name, func(sub Subscription) error {
+		if sub.Detached {
+			return Errorf(FailedPrecondition, "%s is detached from its topic and has no backlog", name)
+		}
+		v, err := s.store.Survey(ctx, sub.TopicUID, []string{sub.UID})
+		if err != nil {
+			return err
+		}
+		if len(v.Subscriptions) == 0 || len(v.Subscriptions[0].Points) == 0 {
+			return ErrGone
+		}
+		points = history(v.Subscriptions[0].Points)
+		return nil
+	})
+	return points, err
+}
+
+// overview joins the records to what is known of their state. For a moment it
+// is kept, since several readers often come together.
+func (y *surveyor) overview(ctx context.Context) (Overview, error) {
+	y.making.Lock()
+	defer y.making.Unlock()
+	if !y.madeAt.IsZero() && time.Since(y.madeAt) < lookAge {
+		return y.made, nil
+	}
+	o := y.s.fleet.overview()
+	var err error
+	if o.Store, err = y.s.store.Report(ctx); err != nil {
+		return Overview{}, err
+	}
+	y.mu.Lock()
+	o.At = y.storeTime()
+	backlogs := make(map[SubscriptionName]int64, len(o.Subscriptions))
+	for i := range o.Subscriptions {
+		r := &o.Subscriptions[i]
+		if f := y.found[r.Subscription.UID]; f != nil && !r.Subscription.Detached {
+			r.fill(f, o.At)
+			backlogs[r.Subscription.Name] = r.Stats.Backlog()
+		}
+	}
+	for i := range o.Topics {
+		r := &o.Topics[i]
+		if f := y.found[r.Topic.UID]; f != nil {
+			r.fill(f, o.At, backlogs)
+		}
+	}
+	y.mu.Unlock()
+	y.made, y.madeAt = o, time.Now()
+	return o, nil
+}
+
+// fill adds the state of a subscription.
+func (r *SubscriptionReport) fill(f *Finding, now time.Time) {
+	c := f.last()
+	later := max(0, now.Sub(c.At))
+	r.Measured, r.Stats, r.Breaker = c.At, c.Stats, f.Breaker
+	r.Stats.OldestAge = aged(c.Stats, later)
+	r.Stats.UpperBound = r.Subscription.selects() && c.Stats.Undelivered > 0
+	if r.Breaker.Open {
+		r.Breaker.Since += later
+		r.Breaker.Probe = max(0, r.Breaker.Probe-later)
+	}
+	r.In, r.Out = rate(f.Points, now, came), rate(f.Points, now, left)
+	r.Drains = drains(c.Stats.Backlog(), r.In, r.Out)
+	r.Recent = laterBacklogs(f.Backlog, now.Unix()/60-c.At.Unix()/60)
+}
+
+// fill adds the state of a topic. backlogs are those of all subscriptions.
+func (r *TopicReport) fill(f *Finding, now time.Time, backlogs map[SubscriptionName]int64) {
+	c := f.last()
+	r.Measured, r.Published, r.PublishedBytes, r.Log = c.At, c.Published, c.PublishedBytes, c.Log
+	r.In = rate(f.Points, now, came)
+	if len(r.Sources) == 0 {
+		return
+	}
+	if len(r.Subscriptions) == 0 {
+		r.DeadLetters = r.Log
+	}
+	for _, name := range r.Subscriptions {
+		r.DeadLetters = max(r.DeadLetters, backlogs[name])
+	}
 }
 
 // overview is what is known of all records, without their state.
@@ -171,7 +229,9 @@ func (f *fleet) overview() Overview {
 			o.Topics = append(o.Topics, TopicReport{Topic: t, Owner: t.Labels[OwnerLabel]})
 		}
 	}
-	slices.SortFunc(o.Topics, func(a, b TopicReport) int { return cmp.Compare(a.Topic.Name.String(), b.Topic.Name.String()) })
+	slices.SortFunc(o.Topics, func(a, b TopicReport) int {
+		return cmp.Or(cmp.Compare(a.Topic.Name.Project, b.Topic.Name.Project), cmp.Compare(a.Topic.Name.ID, b.Topic.Name.ID))
+	})
 	for i := range o.Topics {
 		byUID[o.Topics[i].Topic.UID] = &o.Topics[i]
 	}
@@ -181,7 +241,8 @@ func (f *fleet) overview() Overview {
 		}
 	}
 	slices.SortFunc(o.Subscriptions, func(a, b SubscriptionReport) int {
-		return cmp.Compare(a.Subscription.Name.String(), b.Subscription.Name.String())
+		x, y := a.Subscription.Name, b.Subscription.Name
+		return cmp.Or(cmp.Compare(x.Project, y.Project), cmp.Compare(x.ID, y.ID))
 	})
 	for i := range o.Subscriptions {
 		sub := &o.Subscriptions[i].Subscription

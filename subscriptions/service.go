@@ -40,6 +40,7 @@ type Service struct {
 	directory *directory
 	fleet     *fleet
 	sweeper   *sweeper
+	surveyor  *surveyor
 
 	drain     chan struct{} // closed by Drain
 	drainOnce sync.Once
@@ -56,6 +57,8 @@ func NewService(store Store, o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	marking := &touched{Store: store}
+	store = marking
 	s := &Service{
 		store: store, server: o.Server, outstanding: o.Outstanding, log: o.Logger,
 		endpoints: o.Endpoints, certificates: o.ClientCertificates,
@@ -67,6 +70,7 @@ func NewService(store Store, o Options) *Service {
 	}
 	s.fleet = newFleet(s)
 	s.sweeper = newSweeper(s)
+	s.surveyor = newSurveyor(s, marking)
 	return s
 }
 

@@ -26,6 +26,7 @@ type Store interface {
 	Seeks
 	Blocks
 	Breakers
+	Surveys
 	DeadLetters
 	Peeks
 	KeyRing

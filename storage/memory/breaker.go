@@ -16,13 +16,20 @@ type keptBreaker struct {
 // Breaker implements subscriptions.Breakers.
 func (s *Store) Breaker(_ context.Context, ref subscriptions.Ref) (b subscriptions.Breaker, err error) {
 	err = s.onState(ref, func(st *state) {
-		if k := st.breaker; k != nil {
-			b = subscriptions.Breaker{
-				Open: true, Endpoint: k.endpoint, Since: until(k.opened, s.now), Probe: until(s.now, k.probe), Probes: k.probes,
-			}
-		}
+		b = s.keptBreaker(st)
 	})
 	return b, err
+}
+
+// keptBreaker is what is kept of a breaker, at the time of the step.
+func (s *Store) keptBreaker(st *state) subscriptions.Breaker {
+	k := st.breaker
+	if k == nil {
+		return subscriptions.Breaker{}
+	}
+	return subscriptions.Breaker{
+		Open: true, Endpoint: k.endpoint, Since: until(k.opened, s.now), Probe: until(s.now, k.probe), Probes: k.probes,
+	}
 }
 
 // KeepBreaker implements subscriptions.Breakers.

@@ -62,6 +62,10 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 	if err != nil {
 		return subscriptions.Stats{}, err
 	}
+	return st.stats(s.now), nil
+}
+
+func (st *state) stats(now int64) subscriptions.Stats {
 	left, leftBytes, _ := st.left()
 	return subscriptions.Stats{
 		Undelivered:  st.undelivered() + int64(len(st.source)) + left,
@@ -69,7 +73,7 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 		Dead:         int64(len(st.dead.items)),
 		Parked:       st.parked(),
 		Bytes:        st.slot.log.end.bytes - st.cursor.bytes + st.bytes + sizesOf(st.source) + leftBytes,
-		OldestAge:    st.oldestAge(s.now),
+		OldestAge:    st.oldestAge(now),
 		Acked:        st.acked,
 		Nacked:       st.nacked,
 		Expired:      st.expired,
@@ -77,7 +81,7 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 		Lost:         st.lost,
 		DeadLettered: st.deadLettered,
 		Filtered:     st.filtered,
-	}, nil
+	}
 }
 
 func (st *state) parked() (n int64) {

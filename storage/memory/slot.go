@@ -24,6 +24,8 @@ type slot struct {
 	taken map[string]map[subscriptions.MessageID]bool
 	// kept are the dead letters that came while nothing was attached, in order of the log.
 	kept []kept
+	// history is what the topic held at the end of each minute (survey.go).
+	history []subscriptions.Counts
 }
 
 // kept holds a message in the log until a time, whoever needs it.

@@ -60,7 +60,8 @@ type state struct {
 	keys     map[uint64]*ordered // by key, messages in order of the log
 	over     map[uint64]*overflow
 
-	breaker *keptBreaker // nil while it is closed
+	history []subscriptions.Counts // survey.go
+	breaker *keptBreaker           // nil while it is closed
 	// source is what leases read before the log, in its order: what was outstanding before a seek.
 	source []unacked
 	from   position // where the cursor was at first

@@ -42,6 +42,7 @@ type Store struct {
 	feed                feed
 	slots               map[string]*slot // by the topic's UID; closed ones stay, so that none is opened again
 	watch               watch
+	findings            findings
 	signingKeys         string
 }
 
@@ -63,6 +64,7 @@ func New(o Options) *Store {
 		feed:                feed{life: strconv.FormatUint(rand.Uint64(), 36), servers: map[string]int64{}},
 		slots:               map[string]*slot{},
 		watch:               watch{watchers: map[string][]*watcher{}},
+		findings:            findings{shared: map[string]sharedFinding{}},
 	}
 }
 

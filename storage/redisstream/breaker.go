@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	breakerScript      = newScript("breaker", onSubscription...)
+	breakerScript      = newScript("breaker", with(onSubscription, "kept_breaker")...)
 	keepBreakerScript  = newScript("keep_breaker", onSubscription...)
 	closeBreakerScript = newScript("close_breaker", onSubscription...)
 )
@@ -18,10 +18,14 @@ func (s *Store) Breaker(ctx context.Context, ref subscriptions.Ref) (b subscript
 	if err != nil || len(f.rest) == 0 {
 		return b, err
 	}
-	b = subscriptions.Breaker{
+	return f.breaker(), f.err
+}
+
+// breaker reads what kept_breaker.lua gives.
+func (f *fields) breaker() subscriptions.Breaker {
+	return subscriptions.Breaker{
 		Open: true, Since: millis(f.int()), Probe: millis(f.int()), Probes: int(f.int()), Endpoint: f.text(),
 	}
-	return b, f.err
 }
 
 // KeepBreaker implements subscriptions.Breakers.

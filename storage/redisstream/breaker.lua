@@ -10,9 +10,4 @@
 --
 -- A script, since a subscription that has gone must be told from one whose breaker is closed.
 save()
-local kept = redis.call('HGET', STATE, 'breaker')
-if not kept then
-  return {OK}
-end
-local opened, probe, probes, endpoint = string.match(kept, '^(%d+) (%d+) (%d+) (.*)$')
-return {OK, math.max(0, now - tonumber(opened)), time_to(tonumber(probe)), tonumber(probes), endpoint}
+return {OK, unpack(kept_breaker() or {})}

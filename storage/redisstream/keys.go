@@ -28,6 +28,15 @@ func (k names) filled() string   { return k.fleet("filled") }   // hash: topic u
 func (k names) mover() string    { return k.fleet("mover") }    // string: the process that is filling this store
 func (k names) signing() string  { return k.fleet("signing") }  // string: the keys that servers sign pushes with
 
+// surveys are the keys of what surveys found:
+//
+//	survey    hash: life, seq
+//	findings  hash: uid -> ms and what was found
+//	found     sorted set: uid -> seq of what was found
+func (k names) surveys() []string {
+	return []string{k.fleet("survey"), k.fleet("findings"), k.fleet("found")}
+}
+
 func (k names) topic(uid, part string) string { return k.prefix + "{" + uid + ":0}:" + part }
 
 // wake is the channel on which a topic's wake-ups, or those of the catalog, are published.
@@ -80,6 +89,24 @@ func (k names) subscription(topic, subscription string) []string {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return keys
+}
+
+// history is a list of a topic's slot: what it, or a subscription, held at the end of each minute of the last hour
+// (survey.lua). It is not moved with the rest.
+func (k names) history(topic, subscription string) string {
+	if subscription == "" {
+		return k.topic(topic, "history")
+	}
+	return k.topic(topic, "history:"+subscription)
+}
+
+// surveyed are the keys of a subscription in the order in which surveys take them.
+func (k names) surveyed(topic, subscription string) []string {
+	var keys []string
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "acked:", "overflow:", "overflowed:", "source:"} {
+		keys = append(keys, k.topic(topic, part+subscription))
+	}
+	return append(keys, k.history(topic, subscription))
 }
 
 // snapshots is a hash of a topic's slot: snapshot uid -> name.

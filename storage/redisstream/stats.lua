@@ -13,13 +13,4 @@
 -- A script, since the parts belong to one moment.
 save()
 local meta = redis.call('HMGET', META, 'n', 'sum')
-local counters = redis.call('HMGET', STATE, 'acked', 'nacked', 'expired', 'dropped', 'lost', 'moved', 'filtered')
-local undelivered = tonumber(meta[1]) - state.n + state.over + state.src
-local out, dead = redis.call('ZCARD', OUT), redis.call('ZCARD', DEAD)
-local parked = out - dead - redis.call('ZCARD', LEASED) - redis.call('ZCARD', WAITING) - redis.call('HLEN', ACKED)
-local reply = {OK, undelivered, out, dead, parked,
-  tonumber(meta[2]) - state.sum + state.bytes + state.overbytes + state.srcbytes, oldest_age()}
-for _, counter in ipairs(counters) do
-  reply[#reply + 1] = tonumber(counter or 0)
-end
-return reply
+return {OK, unpack(counts(tonumber(meta[1]), tonumber(meta[2])))}

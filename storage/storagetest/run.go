@@ -39,6 +39,7 @@ func Run(t *testing.T, factory Factory) {
 		"wake":        waking,
 		"watch":       watching,
 		"keys":        keeping,
+		"survey":      surveying,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
