@@ -17,7 +17,7 @@ func newApply(p process) *cobra.Command {
 	var files []string
 	var validateOnly, exitCode bool
 	c := &cobra.Command{
-		Use: "apply -f FILE", Short: "Make topics and subscriptions as files declare them", GroupID: groupClient, Args: noArgs,
+		Use: "apply -f FILE", Short: "Make topics and subscriptions as files declare them", GroupID: groupResources, Args: noArgs,
 		Long: `Make topics and subscriptions as files declare them: create what is not there, change what differs, and leave alone what is
 not in the files. What a file does not say of a resource is as if it were created anew: a field that is left out gets its
 default. What was changed, or would be with --validate-only, is printed field by field.

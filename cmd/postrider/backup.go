@@ -21,6 +21,7 @@ func newBackup(p process) *cobra.Command {
 	flags := serverFlags(&config)
 	c := &cobra.Command{
 		Use: "backup FILE", Short: "Write everything to a file, while servers go on", GroupID: groupServer, Args: nArgs(1, 1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		Long: `Write everything to a file, while servers go on: topics, subscriptions, messages, and what is leased, waits or is dead.
 "postrider restore" fills an empty store from it. FILE must not be there yet; - is the standard output.
 

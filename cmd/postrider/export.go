@@ -16,7 +16,7 @@ import (
 func newExport(p process) *cobra.Command {
 	var shortNames bool
 	c := &cobra.Command{
-		Use: "export", Short: "Write the project's topics and subscriptions as a file for apply", GroupID: groupClient, Args: noArgs,
+		Use: "export", Short: "Write the project's topics and subscriptions as a file for apply", GroupID: groupResources, Args: noArgs,
 		Long: `Write the project's topics and subscriptions as a file that "postrider apply" takes, in order of their names. What only the
 server sets is left out, as are subscriptions that are detached or whose topic was deleted, which cannot be created again, and
 those of "postrider tail". Secrets of webhooks are never shown: of them the file has fingerprints, by which an existing

@@ -25,6 +25,7 @@ const (
 type progressBar struct {
 	w        io.Writer
 	terminal bool
+	unit     string                         // what is counted
 	now      func() redisstream.ProgressNow // may be called at any time
 
 	mu    sync.Mutex
@@ -37,7 +38,7 @@ type progressBar struct {
 
 // newProgressBar makes a bar on w, which is standard error: results alone go to standard output.
 func newProgressBar(w io.Writer, now func() redisstream.ProgressNow) *progressBar {
-	return &progressBar{w: w, terminal: isTerminal(w), now: now}
+	return &progressBar{w: w, terminal: isTerminal(w), unit: "messages", now: now}
 }
 
 // Write writes what is not the bar.
@@ -126,7 +127,7 @@ func (b *progressBar) text(now redisstream.ProgressNow, at time.Time, width int)
 		parts = append(parts, fmt.Sprintf("%s of %s topics", grouped(min(now.TopicsDone, now.Topics)), grouped(now.Topics)))
 	}
 	if now.Messages > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s messages", grouped(done), grouped(now.Messages)))
+		parts = append(parts, fmt.Sprintf("%s of %s %s", grouped(done), grouped(now.Messages), b.unit))
 	}
 	if rate := b.rate(now, at); rate > 0 {
 		parts = append(parts, grouped(int64(rate))+" a second")

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ func newRestore(p process) *cobra.Command {
 	flags := serverFlags(&config)
 	c := &cobra.Command{
 		Use: "restore FILE", Short: "Fill an empty store from a backup", GroupID: groupServer, Args: nArgs(1, 1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		Long: `Fill an empty store from a file that "postrider backup" wrote. The whole file is checked before anything is written; one that is
 damaged, or that a newer Postrider wrote, is refused. What was written is read back and compared.
 
@@ -43,7 +46,7 @@ Ctrl-C, or a crash, loses nothing: the same command goes on where it was.`,
 		defer file.Close()
 		t := newTransfer(p, format)
 		if validateOnly {
-			report, err := redisstream.CheckBackup(file)
+			report, err := checkBackup(c.Context(), p, file)
 			if err != nil {
 				return err
 			}
@@ -52,6 +55,33 @@ Ctrl-C, or a crash, loses nothing: the same command goes on where it was.`,
 		return t.on(c.Context(), config, func(ctx context.Context, to place) error { return restore(ctx, t, file, to) })
 	}
 	return c
+}
+
+// checkBackup reads a file to its end, and shows how far that is.
+func checkBackup(ctx context.Context, p process, file *os.File) (redisstream.Report, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return redisstream.Report{}, err
+	}
+	read := &countingReader{Reader: file}
+	bar := newProgressBar(p.err, func() redisstream.ProgressNow {
+		return redisstream.ProgressNow{Stage: "checking the file", Messages: info.Size() >> 10, MessagesDone: read.bytes.Load() >> 10}
+	})
+	bar.unit = "KiB"
+	defer bar.start(ctx)()
+	return redisstream.CheckBackup(read)
+}
+
+// countingReader counts what is read, for others to ask.
+type countingReader struct {
+	io.Reader
+	bytes atomic.Int64
+}
+
+func (r *countingReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.bytes.Add(int64(n))
+	return n, err
 }
 
 func restore(ctx context.Context, t *transfer, file *os.File, to place) error {

@@ -15,7 +15,8 @@ func newRoot(p process) *cobra.Command {
 
 Results go to standard output, in words or, with -o json or -o yaml, as the API has them; errors and progress go to standard
 error. The exit status is 0 when all was done, 1 when something failed, 2 when the command line, a setting or a file is wrong
-and nothing was begun, 3 when "apply --validate-only --exit-code" found changes, and 128 and the number of the signal when one ended the command (130 for Ctrl-C).`,
+and nothing was begun, 3 when "apply --validate-only --exit-code" found changes, and 128 and the number of the signal when one
+ended the command (130 for Ctrl-C).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -27,8 +28,12 @@ and nothing was begun, 3 when "apply --validate-only --exit-code" found changes,
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupServer, Title: "The server:"},
-		&cobra.Group{ID: groupClient, Title: "Against a running server:"},
+		&cobra.Group{ID: groupResources, Title: "Topics and subscriptions of a running server:"},
+		&cobra.Group{ID: groupClient, Title: "Messages of a running server:"},
+		&cobra.Group{ID: groupProgram, Title: "This program:"},
 	)
+	root.SetHelpCommandGroupID(groupProgram)
+	root.SetCompletionCommandGroupID(groupProgram)
 	root.AddCommand(
 		newServe(p), newDemo(p), newBench(p), newMigrate(p), newBackup(p), newRestore(p),
 		newTopics(p), newSubscriptions(p), newSnapshots(p), newSeek(p),
@@ -36,12 +41,15 @@ and nothing was begun, 3 when "apply --validate-only --exit-code" found changes,
 		newApply(p), newExport(p), newVersion(p),
 	)
 	markRunErrors(root)
+	completeNoFiles(root)
 	return root
 }
 
 const (
-	groupServer = "server"
-	groupClient = "client"
+	groupServer    = "server"
+	groupResources = "resources"
+	groupClient    = "client" // messages
+	groupProgram   = "program"
 )
 
 // noArgs refuses arguments without repeating them: one may be a URL with a password that lost its flag.

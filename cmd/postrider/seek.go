@@ -56,6 +56,7 @@ A snapshot is taken before, and named, so that the seek can be undone; what it h
 	c.Flags().StringVar(&snapshot, "snapshot", "", "`SNAPSHOT` to go back to")
 	c.Flags().BoolVar(&body.ValidateOnly, "validate-only", false, "change nothing, and say how many messages would come again, or not any more (with a filter at most)")
 	c.Flags().BoolVar(&body.WithoutUndo, "without-undo", false, "take no snapshot before")
+	completeFlag(p, c, "snapshot", listSnapshots)
 	c.MarkFlagsOneRequired("time", "snapshot")
 	c.MarkFlagsMutuallyExclusive("time", "snapshot")
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {

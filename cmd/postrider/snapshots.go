@@ -12,13 +12,16 @@ import (
 )
 
 func newSnapshots(p process) *cobra.Command {
-	c := &cobra.Command{Use: "snapshots", Short: "Take, read, change and delete snapshots", GroupID: groupClient, Args: noArgs}
+	c := &cobra.Command{Use: "snapshots", Short: "Take, read, change and delete snapshots", GroupID: groupResources, Args: noArgs}
 	c.AddCommand(newSnapshotCreate(p), newSnapshotGet(p), newSnapshotList(p), newSnapshotUpdate(p), newSnapshotDelete(p))
 	return c
 }
 
 // onSnapshot makes c a client command whose first argument is a snapshot.
 func onSnapshot(p process, c *cobra.Command, do func(context.Context, *session, subscriptions.SnapshotName) error) *cobra.Command {
+	if c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = completeFirst(p, listSnapshots)
+	}
 	return clientCommand(p, c, func(ctx context.Context, s *session, args []string) error {
 		name, err := s.snapshot(args[0])
 		if err != nil {
@@ -48,13 +51,14 @@ func newSnapshotCreate(p process) *cobra.Command {
 	var subscription string
 	var labels pairs
 	c := &cobra.Command{
-		Use: "create SNAPSHOT --subscription SUBSCRIPTION", Short: "Take a snapshot of a subscription", Args: nArgs(1, 1),
+		Use: "create SNAPSHOT --subscription SUBSCRIPTION", Short: "Take a snapshot of a subscription", Args: nArgs(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Take a snapshot of a subscription: what is unacknowledged now, and everything published from now on, is kept for seeks.
 It lasts 7 days less the age of the oldest unacknowledged message.`,
 		Example: "  postrider snapshots create before-deploy --subscription billing",
 	}
 	c.Flags().StringVar(&subscription, "subscription", "", "`SUBSCRIPTION` to take it of (required)")
 	_ = c.MarkFlagRequired("subscription") // fails only for a flag that does not exist
+	completeFlag(p, c, "subscription", listSubscriptions)
 	c.Flags().Var(&labels, "label", "`KEY=VALUE` of a label; may be repeated")
 	return onSnapshot(p, c, func(ctx context.Context, s *session, name subscriptions.SnapshotName) error {
 		of, err := s.subscription(subscription)

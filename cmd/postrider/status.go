@@ -10,7 +10,7 @@ import (
 
 func newStatus(p process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "status", Short: "Tell whether the server can serve; if not, fail with the reason", GroupID: groupClient, Args: noArgs,
+		Use: "status", Short: "Tell whether the server can serve; if not, fail with the reason", GroupID: groupServer, Args: noArgs,
 		Example: "  postrider status --server http://postrider.internal:8085",
 	}
 	return clientCommand(p, c, func(ctx context.Context, s *session, _ []string) error {

@@ -11,7 +11,7 @@ import (
 
 func newSubscriptions(p process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "subscriptions", Short: "Create, read, change and delete subscriptions", GroupID: groupClient, Args: noArgs,
+		Use: "subscriptions", Short: "Create, read, change and delete subscriptions", GroupID: groupResources, Args: noArgs,
 	}
 	c.AddCommand(newSubscriptionCreate(p), newSubscriptionGet(p), newSubscriptionList(p), newSubscriptionUpdate(p),
 		newSubscriptionDelete(p), newSubscriptionDetach(p), newModifyPushConfig(p), newExplain(p), newCloseBreaker(p), newBlockedKeys(p), newUnblockKey(p))
@@ -20,6 +20,9 @@ func newSubscriptions(p process) *cobra.Command {
 
 // onSubscription makes c a client command whose first argument is a subscription.
 func onSubscription(p process, c *cobra.Command, do func(context.Context, *session, subscriptions.SubscriptionName, []string) error) *cobra.Command {
+	if c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = completeFirst(p, listSubscriptions)
+	}
 	return clientCommand(p, c, func(ctx context.Context, s *session, args []string) error {
 		name, err := s.subscription(args[0])
 		if err != nil {
@@ -33,7 +36,7 @@ func newSubscriptionCreate(p process) *cobra.Command {
 	var topic string
 	var flags subscriptionFlags
 	c := &cobra.Command{
-		Use: "create SUBSCRIPTION --topic TOPIC", Short: "Create a subscription", Args: nArgs(1, 1),
+		Use: "create SUBSCRIPTION --topic TOPIC", Short: "Create a subscription", Args: nArgs(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  postrider subscriptions create billing --topic orders
   postrider subscriptions create billing --topic orders --push-endpoint https://billing.example.com/orders \
     --min-retry-delay 1s --max-retry-delay 60s --dead-letter-topic orders-dead --max-delivery-attempts 10`,
@@ -42,6 +45,8 @@ func newSubscriptionCreate(p process) *cobra.Command {
 	_ = c.MarkFlagRequired("topic") // fails only for a flag that does not exist
 	flags.bind(c.Flags())
 	flags.bindFixed()
+	completeFlag(p, c, "topic", listTopics)
+	completeFlag(p, c, "dead-letter-topic", listTopics)
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
 		target, err := s.topic(topic)
 		if err != nil {
@@ -101,6 +106,7 @@ An empty --push-endpoint makes it a pull subscription.`,
 	}
 	flags.bind(c.Flags())
 	flags.bindClear(c)
+	completeFlag(p, c, "dead-letter-topic", listTopics)
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
 		sub, err := flags.subscription(s)
 		if err != nil {

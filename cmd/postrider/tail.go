@@ -49,6 +49,7 @@ subscriber gets them.`,
 	c.Flags().Var(&flags.since, "since", "`TIME` from which on to show messages, or how long ago that was; the topic must retain them")
 	c.Flags().BoolVar(&flags.ack, "ack", false, "take the messages of the subscription itself, and acknowledge them")
 	c.Flags().IntVar(&flags.max, "max", 0, "`NUMBER` of messages after which to end; without it there is no end")
+	c.ValidArgsFunction = completeFirst(p, listTopics, listSubscriptions)
 	c.MarkFlagsMutuallyExclusive("ack", "filter")
 	c.MarkFlagsMutuallyExclusive("ack", "since")
 	return clientCommand(p, c, func(ctx context.Context, s *session, args []string) error {

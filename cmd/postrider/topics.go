@@ -10,7 +10,7 @@ import (
 )
 
 func newTopics(p process) *cobra.Command {
-	c := &cobra.Command{Use: "topics", Short: "Create, read, change and delete topics", GroupID: groupClient, Args: noArgs}
+	c := &cobra.Command{Use: "topics", Short: "Create, read, change and delete topics", GroupID: groupResources, Args: noArgs}
 	c.AddCommand(newTopicCreate(p), newTopicGet(p), newTopicList(p), newTopicUpdate(p), newTopicDelete(p),
 		newTopicSubscriptions(p))
 	return c
@@ -18,6 +18,9 @@ func newTopics(p process) *cobra.Command {
 
 // onTopic makes c a client command whose first argument is a topic.
 func onTopic(p process, c *cobra.Command, do func(context.Context, *session, subscriptions.TopicName, []string) error) *cobra.Command {
+	if c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = completeFirst(p, listTopics)
+	}
 	return clientCommand(p, c, func(ctx context.Context, s *session, args []string) error {
 		name, err := s.topic(args[0])
 		if err != nil {
@@ -39,7 +42,7 @@ func (s *session) printTopic(t api.Topic, err error) error {
 func newTopicCreate(p process) *cobra.Command {
 	var flags topicFlags
 	c := &cobra.Command{
-		Use: "create TOPIC", Short: "Create a topic", Args: nArgs(1, 1),
+		Use: "create TOPIC", Short: "Create a topic", Args: nArgs(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: "  postrider topics create orders --label team=checkout\n  postrider topics create orders --message-retention-duration 7d",
 	}
 	flags.bind(c.Flags())

@@ -11,7 +11,7 @@ import (
 func newVersion(p process) *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use: "version", Short: "Print the version of this program", Args: noArgs, Example: "  postrider version -o json",
+		Use: "version", Short: "Print the version of this program", Args: noArgs, GroupID: groupProgram, Example: "  postrider version -o json",
 		RunE: func(*cobra.Command, []string) error {
 			v := build{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 			print := printer{p.out, format}
