@@ -1,8 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
+	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -91,5 +96,20 @@ func TestEveryCommandHasFormats(t *testing.T) {
 		if c.Runnable() && !others.MatchString(c.CommandPath()) && c.Flags().Lookup("output") == nil {
 			t.Errorf("%s has no --output", c.CommandPath())
 		}
+	}
+}
+
+// A large backup is checked for long: it shows how far it is, and can be stopped.
+func TestCheckingABackupCanBeStopped(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interruption{syscall.SIGINT})
+	file, err := os.Open("print_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := checkBackup(ctx, process{err: io.Discard}, file); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -63,22 +63,30 @@ func checkBackup(ctx context.Context, p process, file *os.File) (redisstream.Rep
 	if err != nil {
 		return redisstream.Report{}, err
 	}
-	read := &countingReader{Reader: file}
+	read := &countingReader{Reader: file, stopped: ctx.Err}
 	bar := newProgressBar(p.err, func() redisstream.ProgressNow {
 		return redisstream.ProgressNow{Stage: "checking the file", Messages: info.Size() >> 10, MessagesDone: read.bytes.Load() >> 10}
 	})
 	bar.unit = "KiB"
 	defer bar.start(ctx)()
-	return redisstream.CheckBackup(read)
+	report, err := redisstream.CheckBackup(read)
+	if ctx.Err() != nil {
+		return report, ctx.Err()
+	}
+	return report, err
 }
 
-// countingReader counts what is read, for others to ask.
+// countingReader counts what is read, for others to ask, and fails once it is stopped.
 type countingReader struct {
 	io.Reader
-	bytes atomic.Int64
+	stopped func() error
+	bytes   atomic.Int64
 }
 
 func (r *countingReader) Read(b []byte) (int, error) {
+	if err := r.stopped(); err != nil {
+		return 0, err
+	}
 	n, err := r.Reader.Read(b)
 	r.bytes.Add(int64(n))
 	return n, err
