@@ -11,7 +11,7 @@ import (
 
 // Snapshots are the records of snapshots. Each method may also return UNAVAILABLE.
 type Snapshots interface {
-	// CreateSnapshot: NOT_FOUND, INVALID_ARGUMENT, ALREADY_EXISTS, FAILED_PRECONDITION.
+	// CreateSnapshot: NOT_FOUND, INVALID_ARGUMENT, ALREADY_EXISTS, FAILED_PRECONDITION, ABORTED.
 	CreateSnapshot(context.Context, subscriptions.Snapshot) (subscriptions.Snapshot, error)
 	// GetSnapshot: INVALID_ARGUMENT, NOT_FOUND.
 	GetSnapshot(context.Context, subscriptions.SnapshotName) (subscriptions.Snapshot, error)

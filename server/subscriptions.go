@@ -10,7 +10,7 @@ import (
 
 // Subscriptions are the records of subscriptions. Each method may also return UNAVAILABLE.
 type Subscriptions interface {
-	// CreateSubscription: NOT_FOUND for the topic or the dead-letter topic, INVALID_ARGUMENT, ALREADY_EXISTS.
+	// CreateSubscription: NOT_FOUND for the topic or the dead-letter topic, INVALID_ARGUMENT, ALREADY_EXISTS, ABORTED.
 	CreateSubscription(context.Context, subscriptions.Subscription) (subscriptions.Subscription, error)
 	// GetSubscription: INVALID_ARGUMENT, NOT_FOUND.
 	GetSubscription(context.Context, subscriptions.SubscriptionName) (subscriptions.Subscription, error)

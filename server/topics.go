@@ -10,7 +10,7 @@ import (
 
 // Topics are the records of topics. Each method may also return UNAVAILABLE.
 type Topics interface {
-	// CreateTopic: INVALID_ARGUMENT, ALREADY_EXISTS.
+	// CreateTopic: INVALID_ARGUMENT, ALREADY_EXISTS, ABORTED.
 	CreateTopic(context.Context, subscriptions.Topic) (subscriptions.Topic, error)
 	// GetTopic: INVALID_ARGUMENT, NOT_FOUND.
 	GetTopic(context.Context, subscriptions.TopicName) (subscriptions.Topic, error)

@@ -9,7 +9,7 @@ import (
 // CreateSubscription creates a subscription from its name, topic and
 // configuration; what is unset gets its default. It receives what is published
 // from now on. NOT_FOUND (topic or dead-letter topic), INVALID_ARGUMENT,
-// ALREADY_EXISTS.
+// ALREADY_EXISTS; ABORTED when it was deleted meanwhile.
 func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Subscription, error) {
 	if err := firstError(sub.Name.Validate(), sub.Topic.Validate()); err != nil {
 		return Subscription{}, err
@@ -36,7 +36,8 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	if err != nil {
 		return Subscription{}, err
 	}
-	return s.finishCreateSubscription(ctx, sub)
+	created, err := s.finishCreateSubscription(ctx, sub)
+	return created, ofCreation(sub.Name, err)
 }
 
 func (s *Service) deadLetterTopicExists(ctx context.Context, sub Subscription) error {
@@ -93,7 +94,7 @@ func (s *Service) finishCreateSubscription(ctx context.Context, sub Subscription
 	// Another server came first: to finish it too, or to delete it since.
 	now, err := s.directory.reloadSubscription(ctx, sub.Name)
 	if CodeOf(err) == NotFound || err == nil && now.UID != sub.UID {
-		return Subscription{}, firstError(s.store.Drop(ctx, sub.TopicUID, sub.UID), subscriptionNotFound(sub.Name))
+		return Subscription{}, firstError(s.store.Drop(ctx, sub.TopicUID, sub.UID), vanished(sub.Name))
 	}
 	return now, err
 }

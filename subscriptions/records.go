@@ -1,5 +1,10 @@
 package subscriptions
 
+import (
+	"errors"
+	"fmt"
+)
+
 // inserted inserts a record. As long as its name is taken, settle finishes what
 // somebody left half-made there, or fails since nobody did.
 func inserted(insert, settle func() error) error {
@@ -27,4 +32,21 @@ func replaced[R any](read func() (R, error), change func(R) (R, error), replace 
 			return record, err
 		}
 	}
+}
+
+// errVanished is the cause when a record was deleted while it was made.
+var errVanished = errors.New("it was deleted while it was made")
+
+// vanished is NOT_FOUND for a record that was deleted while it was made.
+func vanished(name fmt.Stringer) error {
+	return WrapError(errVanished, NotFound, "%s does not exist", name)
+}
+
+// ofCreation is the error that a creation answers: what it made did exist, so
+// that it is gone again is for the caller to try anew.
+func ofCreation(name fmt.Stringer, err error) error {
+	if errors.Is(err, errVanished) {
+		return WrapError(err, Aborted, "%s was deleted by another request while it was created; try again", name)
+	}
+	return err
 }

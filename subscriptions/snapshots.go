@@ -10,7 +10,8 @@ import (
 // subscription and labels. It expires SnapshotLife after the oldest unacked
 // message was published. NOT_FOUND (subscription), INVALID_ARGUMENT,
 // ALREADY_EXISTS; FAILED_PRECONDITION when it would expire within
-// MinSnapshotLife, and for a detached subscription.
+// MinSnapshotLife, and for a detached subscription; ABORTED when it was deleted
+// meanwhile.
 func (s *Service) CreateSnapshot(ctx context.Context, snap Snapshot) (Snapshot, error) {
 	if err := firstError(snap.Name.Validate(), snap.Subscription.Validate()); err != nil {
 		return Snapshot{}, err
@@ -35,7 +36,8 @@ func (s *Service) CreateSnapshot(ctx context.Context, snap Snapshot) (Snapshot, 
 		return Snapshot{}, err
 	}
 	snap.TopicDeleted = sub.TopicDeleted
-	return s.finishCreateSnapshot(ctx, snap)
+	created, err := s.finishCreateSnapshot(ctx, snap)
+	return created, ofCreation(snap.Name, err)
 }
 
 // settleSnapshot finishes what a name's record says is half-made. It fails with
@@ -89,7 +91,7 @@ func (s *Service) finishCreateSnapshot(ctx context.Context, snap Snapshot) (Snap
 	// Another server came first: to finish it too, or to delete it since.
 	now, err := s.store.Snapshot(ctx, snap.Name)
 	if CodeOf(err) == NotFound || err == nil && (now.UID != snap.UID || now.Phase == Deleting) {
-		return Snapshot{}, firstError(s.store.DropSnapshot(ctx, snap.TopicUID, snap.UID), snapshotNotFound(snap.Name))
+		return Snapshot{}, firstError(s.store.DropSnapshot(ctx, snap.TopicUID, snap.UID), vanished(snap.Name))
 	}
 	return now, err
 }

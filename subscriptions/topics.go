@@ -9,7 +9,7 @@ import (
 )
 
 // CreateTopic creates a topic from its name and configuration.
-// INVALID_ARGUMENT, ALREADY_EXISTS.
+// INVALID_ARGUMENT, ALREADY_EXISTS; ABORTED when it was deleted meanwhile.
 func (s *Service) CreateTopic(ctx context.Context, t Topic) (Topic, error) {
 	if err := firstError(t.Name.Validate(), t.validate()); err != nil {
 		return Topic{}, err
@@ -21,7 +21,8 @@ func (s *Service) CreateTopic(ctx context.Context, t Topic) (Topic, error) {
 	if err != nil {
 		return Topic{}, err
 	}
-	return s.finishCreateTopic(ctx, t)
+	created, err := s.finishCreateTopic(ctx, t)
+	return created, ofCreation(t.Name, err)
 }
 
 // settleTopic finishes what a name's record says is half-made. It fails with
@@ -49,7 +50,7 @@ func (s *Service) finishCreateTopic(ctx context.Context, t Topic) (Topic, error)
 	t.Phase, t.Revision = Active, t.Revision+1
 	if err := s.store.OpenTopic(ctx, t.Ref()); err != nil && !errors.Is(err, ErrStale) {
 		if errors.Is(err, ErrGone) { // deleted by another caller meanwhile
-			return Topic{}, topicNotFound(t.Name)
+			return Topic{}, vanished(t.Name)
 		}
 		return Topic{}, err
 	}
@@ -61,7 +62,7 @@ func (s *Service) finishCreateTopic(ctx context.Context, t Topic) (Topic, error)
 	// Another server came first: to finish it too, or to delete it since.
 	now, err := s.directory.reloadTopic(ctx, t.Name)
 	if CodeOf(err) == NotFound || err == nil && now.UID != t.UID {
-		return Topic{}, firstError(s.store.CloseTopic(ctx, t.UID), topicNotFound(t.Name))
+		return Topic{}, firstError(s.store.CloseTopic(ctx, t.UID), vanished(t.Name))
 	}
 	return now, err
 }

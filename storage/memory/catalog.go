@@ -2,34 +2,43 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"postrider/subscriptions"
 )
 
-// table keeps records by project and id.
-type table[R any] map[string]map[string]R
-
-// list returns copies of up to limit records of a project whose id is greater than after, in order of id.
-func (t table[R]) list(project, after string, limit int) []R {
-	var records []R
-	for _, id := range slices.Sorted(maps.Keys(t[project])) {
-		if len(records) == limit {
-			break
-		}
-		if id > after {
-			records = append(records, clone(t[project][id]))
-		}
-	}
-	return records
+// table keeps the records of one kind by project and id.
+type table[R any] struct {
+	kind    string // for messages
+	stamp   func(R) stamp
+	records map[string]map[string]R
 }
 
-func (t table[R]) put(project, id string, r R) {
-	if t[project] == nil {
-		t[project] = map[string]R{}
-	}
-	t[project][id] = clone(r)
+// stamp is what a catalog must know of a record.
+type stamp struct {
+	name        fmt.Stringer
+	project, id string
+	uid         string
+	revision    int64
+	change      subscriptions.Change // names the record
+}
+
+func newTable[R any](kind string, stamp func(R) stamp) table[R] {
+	return table[R]{kind: kind, stamp: stamp, records: map[string]map[string]R{}}
+}
+
+func topicStamp(t subscriptions.Topic) stamp {
+	return stamp{t.Name, t.Name.Project, t.Name.ID, t.UID, t.Revision, subscriptions.Change{Topic: t.Name}}
+}
+
+func subscriptionStamp(s subscriptions.Subscription) stamp {
+	return stamp{s.Name, s.Name.Project, s.Name.ID, s.UID, s.Revision, subscriptions.Change{Subscription: s.Name}}
+}
+
+func snapshotStamp(s subscriptions.Snapshot) stamp {
+	return stamp{s.Name, s.Name.Project, s.Name.ID, s.UID, s.Revision, subscriptions.Change{Snapshot: s.Name}}
 }
 
 // wrote is what every write to the catalog ends with.
@@ -38,164 +47,146 @@ func (s *Store) wrote(c subscriptions.Change) {
 	s.wake(subscriptions.CatalogTopic, subscriptions.Wake{Kind: subscriptions.Published})
 }
 
-// InsertTopic implements subscriptions.TopicCatalog.
-func (s *Store) InsertTopic(_ context.Context, t subscriptions.Topic) error {
+// put stores a copy of r in its place.
+func (t table[R]) put(s *Store, r R, as stamp) {
+	if t.records[as.project] == nil {
+		t.records[as.project] = map[string]R{}
+	}
+	t.records[as.project][as.id] = clone(r)
+	s.wrote(as.change)
+}
+
+func insert[R any](s *Store, t table[R], r R) error {
 	s.begin()
 	defer s.end()
-	if _, ok := s.topicRecords[t.Name.Project][t.Name.ID]; ok {
-		return subscriptions.Errorf(subscriptions.AlreadyExists, "the topic %s exists already", t.Name)
+	as := t.stamp(r)
+	if _, ok := t.records[as.project][as.id]; ok {
+		return subscriptions.Errorf(subscriptions.AlreadyExists, "the %s %s exists already", t.kind, as.name)
 	}
-	s.topicRecords.put(t.Name.Project, t.Name.ID, t)
-	s.wrote(subscriptions.Change{Topic: t.Name})
+	t.put(s, r, as)
 	return nil
+}
+
+func read[R any](s *Store, t table[R], project, id string, name fmt.Stringer) (R, error) {
+	s.begin()
+	defer s.end()
+	r, ok := t.records[project][id]
+	if !ok {
+		return r, subscriptions.Errorf(subscriptions.NotFound, "there is no %s %s", t.kind, name)
+	}
+	return clone(r), nil
+}
+
+func replace[R any](s *Store, t table[R], r R) error {
+	s.begin()
+	defer s.end()
+	as := t.stamp(r)
+	old, ok := t.records[as.project][as.id]
+	if was := t.stamp(old); !ok || was.uid != as.uid || was.revision != as.revision-1 {
+		return subscriptions.Errorf(subscriptions.Aborted, "the %s %s was changed by another request", t.kind, as.name)
+	}
+	t.put(s, r, as)
+	return nil
+}
+
+func remove[R any](s *Store, t table[R], project, id, uid string) error {
+	s.begin()
+	defer s.end()
+	r, ok := t.records[project][id]
+	if as := t.stamp(r); ok && as.uid == uid {
+		delete(t.records[project], id)
+		s.wrote(as.change)
+	}
+	return nil
+}
+
+// list returns copies of up to limit records of a project whose id is greater than after, in order of id.
+func list[R any](s *Store, t table[R], project, after string, limit int) ([]R, error) {
+	s.begin()
+	defer s.end()
+	var records []R
+	for _, id := range slices.Sorted(maps.Keys(t.records[project])) {
+		if len(records) == limit {
+			break
+		}
+		if id > after {
+			records = append(records, clone(t.records[project][id]))
+		}
+	}
+	return records, nil
+}
+
+// InsertTopic implements subscriptions.TopicCatalog.
+func (s *Store) InsertTopic(_ context.Context, t subscriptions.Topic) error {
+	return insert(s, s.topicRecords, t)
 }
 
 // Topic implements subscriptions.TopicCatalog.
 func (s *Store) Topic(_ context.Context, name subscriptions.TopicName) (subscriptions.Topic, error) {
-	s.begin()
-	defer s.end()
-	t, ok := s.topicRecords[name.Project][name.ID]
-	if !ok {
-		return subscriptions.Topic{}, subscriptions.Errorf(subscriptions.NotFound, "there is no topic %s", name)
-	}
-	return clone(t), nil
+	return read(s, s.topicRecords, name.Project, name.ID, name)
 }
 
 // ReplaceTopic implements subscriptions.TopicCatalog.
 func (s *Store) ReplaceTopic(_ context.Context, t subscriptions.Topic) error {
-	s.begin()
-	defer s.end()
-	old, ok := s.topicRecords[t.Name.Project][t.Name.ID]
-	if !ok || old.UID != t.UID || old.Revision != t.Revision-1 {
-		return subscriptions.Errorf(subscriptions.Aborted, "the topic %s was changed by another request", t.Name)
-	}
-	s.topicRecords.put(t.Name.Project, t.Name.ID, t)
-	s.wrote(subscriptions.Change{Topic: t.Name})
-	return nil
+	return replace(s, s.topicRecords, t)
 }
 
 // RemoveTopic implements subscriptions.TopicCatalog.
 func (s *Store) RemoveTopic(_ context.Context, name subscriptions.TopicName, uid string) error {
-	s.begin()
-	defer s.end()
-	if t, ok := s.topicRecords[name.Project][name.ID]; ok && t.UID == uid {
-		delete(s.topicRecords[name.Project], name.ID)
-		s.wrote(subscriptions.Change{Topic: name})
-	}
-	return nil
+	return remove(s, s.topicRecords, name.Project, name.ID, uid)
 }
 
 // ListTopics implements subscriptions.TopicCatalog.
 func (s *Store) ListTopics(_ context.Context, project, after string, limit int) ([]subscriptions.Topic, error) {
-	s.begin()
-	defer s.end()
-	return s.topicRecords.list(project, after, limit), nil
+	return list(s, s.topicRecords, project, after, limit)
 }
 
 // InsertSubscription implements subscriptions.SubscriptionCatalog.
 func (s *Store) InsertSubscription(_ context.Context, sub subscriptions.Subscription) error {
-	s.begin()
-	defer s.end()
-	if _, ok := s.subscriptionRecords[sub.Name.Project][sub.Name.ID]; ok {
-		return subscriptions.Errorf(subscriptions.AlreadyExists, "the subscription %s exists already", sub.Name)
-	}
-	s.subscriptionRecords.put(sub.Name.Project, sub.Name.ID, sub)
-	s.wrote(subscriptions.Change{Subscription: sub.Name})
-	return nil
+	return insert(s, s.subscriptionRecords, sub)
 }
 
 // Subscription implements subscriptions.SubscriptionCatalog.
 func (s *Store) Subscription(_ context.Context, name subscriptions.SubscriptionName) (subscriptions.Subscription, error) {
-	s.begin()
-	defer s.end()
-	sub, ok := s.subscriptionRecords[name.Project][name.ID]
-	if !ok {
-		return subscriptions.Subscription{}, subscriptions.Errorf(subscriptions.NotFound, "there is no subscription %s", name)
-	}
-	return clone(sub), nil
+	return read(s, s.subscriptionRecords, name.Project, name.ID, name)
 }
 
 // ReplaceSubscription implements subscriptions.SubscriptionCatalog.
 func (s *Store) ReplaceSubscription(_ context.Context, sub subscriptions.Subscription) error {
-	s.begin()
-	defer s.end()
-	old, ok := s.subscriptionRecords[sub.Name.Project][sub.Name.ID]
-	if !ok || old.UID != sub.UID || old.Revision != sub.Revision-1 {
-		return subscriptions.Errorf(subscriptions.Aborted, "the subscription %s was changed by another request", sub.Name)
-	}
-	s.subscriptionRecords.put(sub.Name.Project, sub.Name.ID, sub)
-	s.wrote(subscriptions.Change{Subscription: sub.Name})
-	return nil
+	return replace(s, s.subscriptionRecords, sub)
 }
 
 // RemoveSubscription implements subscriptions.SubscriptionCatalog.
 func (s *Store) RemoveSubscription(_ context.Context, name subscriptions.SubscriptionName, uid string) error {
-	s.begin()
-	defer s.end()
-	if sub, ok := s.subscriptionRecords[name.Project][name.ID]; ok && sub.UID == uid {
-		delete(s.subscriptionRecords[name.Project], name.ID)
-		s.wrote(subscriptions.Change{Subscription: name})
-	}
-	return nil
+	return remove(s, s.subscriptionRecords, name.Project, name.ID, uid)
 }
 
 // ListSubscriptions implements subscriptions.SubscriptionCatalog.
 func (s *Store) ListSubscriptions(_ context.Context, project, after string, limit int) ([]subscriptions.Subscription, error) {
-	s.begin()
-	defer s.end()
-	return s.subscriptionRecords.list(project, after, limit), nil
+	return list(s, s.subscriptionRecords, project, after, limit)
 }
 
 // InsertSnapshot implements subscriptions.SnapshotCatalog.
 func (s *Store) InsertSnapshot(_ context.Context, snap subscriptions.Snapshot) error {
-	s.begin()
-	defer s.end()
-	if _, ok := s.snapshotRecords[snap.Name.Project][snap.Name.ID]; ok {
-		return subscriptions.Errorf(subscriptions.AlreadyExists, "the snapshot %s exists already", snap.Name)
-	}
-	s.snapshotRecords.put(snap.Name.Project, snap.Name.ID, snap)
-	s.wrote(subscriptions.Change{Snapshot: snap.Name})
-	return nil
+	return insert(s, s.snapshotRecords, snap)
 }
 
 // Snapshot implements subscriptions.SnapshotCatalog.
 func (s *Store) Snapshot(_ context.Context, name subscriptions.SnapshotName) (subscriptions.Snapshot, error) {
-	s.begin()
-	defer s.end()
-	snap, ok := s.snapshotRecords[name.Project][name.ID]
-	if !ok {
-		return subscriptions.Snapshot{}, subscriptions.Errorf(subscriptions.NotFound, "there is no snapshot %s", name)
-	}
-	return clone(snap), nil
+	return read(s, s.snapshotRecords, name.Project, name.ID, name)
 }
 
 // ReplaceSnapshot implements subscriptions.SnapshotCatalog.
 func (s *Store) ReplaceSnapshot(_ context.Context, snap subscriptions.Snapshot) error {
-	s.begin()
-	defer s.end()
-	old, ok := s.snapshotRecords[snap.Name.Project][snap.Name.ID]
-	if !ok || old.UID != snap.UID || old.Revision != snap.Revision-1 {
-		return subscriptions.Errorf(subscriptions.Aborted, "the snapshot %s was changed by another request", snap.Name)
-	}
-	s.snapshotRecords.put(snap.Name.Project, snap.Name.ID, snap)
-	s.wrote(subscriptions.Change{Snapshot: snap.Name})
-	return nil
+	return replace(s, s.snapshotRecords, snap)
 }
 
 // RemoveSnapshot implements subscriptions.SnapshotCatalog.
 func (s *Store) RemoveSnapshot(_ context.Context, name subscriptions.SnapshotName, uid string) error {
-	s.begin()
-	defer s.end()
-	if snap, ok := s.snapshotRecords[name.Project][name.ID]; ok && snap.UID == uid {
-		delete(s.snapshotRecords[name.Project], name.ID)
-		s.wrote(subscriptions.Change{Snapshot: name})
-	}
-	return nil
+	return remove(s, s.snapshotRecords, name.Project, name.ID, uid)
 }
 
 // ListSnapshots implements subscriptions.SnapshotCatalog.
 func (s *Store) ListSnapshots(_ context.Context, project, after string, limit int) ([]subscriptions.Snapshot, error) {
-	s.begin()
-	defer s.end()
-	return s.snapshotRecords.list(project, after, limit), nil
+	return list(s, s.snapshotRecords, project, after, limit)
 }

@@ -75,13 +75,13 @@ func (s *Store) Projects(context.Context) ([]string, error) {
 	defer s.end()
 	// A project's table stays when its last record goes.
 	projects := map[string]bool{}
-	for p := range s.topicRecords {
+	for p := range s.topicRecords.records {
 		projects[p] = true
 	}
-	for p := range s.subscriptionRecords {
+	for p := range s.subscriptionRecords.records {
 		projects[p] = true
 	}
-	for p := range s.snapshotRecords {
+	for p := range s.snapshotRecords.records {
 		projects[p] = true
 	}
 	return slices.Sorted(maps.Keys(projects)), nil

@@ -58,9 +58,9 @@ func New(o Options) *Store {
 	}
 	return &Store{
 		options:             o,
-		topicRecords:        table[subscriptions.Topic]{},
-		subscriptionRecords: table[subscriptions.Subscription]{},
-		snapshotRecords:     table[subscriptions.Snapshot]{},
+		topicRecords:        newTable("topic", topicStamp),
+		subscriptionRecords: newTable("subscription", subscriptionStamp),
+		snapshotRecords:     newTable("snapshot", snapshotStamp),
 		feed:                feed{life: strconv.FormatUint(rand.Uint64(), 36), servers: map[string]int64{}},
 		slots:               map[string]*slot{},
 		watch:               watch{watchers: map[string][]*watcher{}},
