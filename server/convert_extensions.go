@@ -9,7 +9,8 @@ import (
 	"postrider/subscriptions"
 )
 
-// What Postrider adds to a subscription stands in the object postrider. Its properties are the domain's to judge.
+// What Postrider adds to a subscription stands in the object postrider. Its properties are the domain's to judge. expireTime is
+// for answers alone.
 
 // extend puts the object's properties into the domain's subscription.
 func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error {
@@ -39,7 +40,7 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 	return nil
 }
 
-// apiExtensions is nil for a subscription that has none of ours.
+// apiExtensions is nil for a subscription that has none of ours, and does not expire soon.
 func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 	x := &api.SubscriptionExtensions{ClientCertificate: s.ClientCertificate}
 	for _, secret := range s.WebhookSecrets {
@@ -56,6 +57,9 @@ func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 	}
 	if r := s.Routing; r != nil {
 		x.Routing = &api.Routing{Attribute: r.Attribute, Pattern: r.Pattern}
+	}
+	if !s.Expires.IsZero() {
+		x.ExpireTime = wire.NewTimestamp(s.Expires)
 	}
 	if reflect.ValueOf(*x).IsZero() {
 		return nil

@@ -29,6 +29,10 @@ func (h *handler) Explain(ctx context.Context, r api.ExplainRequestObject) (api.
 	answer := api.ExplainResponse{
 		Summary: e.Summary, Owner: e.Owner, BlockedKeys: wire.Int32(e.Blocked),
 		Undelivered: wire.Int64(e.Stats.Undelivered), Outstanding: wire.Int64(e.Stats.Outstanding), Dead: wire.Int64(e.Stats.Dead),
+		UnackedBytes: wire.Int64(e.Stats.Bytes), UpperBound: e.Stats.UpperBound, Warnings: e.Warnings,
+	}
+	if !e.Expires.IsZero() {
+		answer.ExpireTime = wire.NewTimestamp(e.Expires)
 	}
 	if e.Stats.OldestAge > 0 {
 		answer.OldestUnackedAge = wire.NewDuration(e.Stats.OldestAge)

@@ -130,7 +130,7 @@ func (h *handler) SeekUndoably(ctx context.Context, r api.SeekUndoablyRequestObj
 		return nil, h.unlessSubscriptionMissing(ctx, name, err)
 	}
 	done, err := h.backend.SeekUndoably(ctx, name, to, subscriptions.SeekOptions{ValidateOnly: r.Body.ValidateOnly, WithoutUndo: r.Body.WithoutUndo})
-	out := api.SeekUndoably200JSONResponse{UnackedMessages: wire.Int64(done.Unacked), AckedMessages: wire.Int64(done.Acked)}
+	out := api.SeekUndoably200JSONResponse{UnackedMessages: wire.Int64(done.Unacked), AckedMessages: wire.Int64(done.Acked), UpperBound: done.UpperBound}
 	if done.Undo.ID != "" {
 		out.UndoSnapshot = done.Undo.String()
 	}

@@ -52,7 +52,9 @@ func (s *Service) ModifyAckDeadline(ctx context.Context, name SubscriptionName, 
 		for i, r := range rs {
 			nacks[i].Receipt = r
 		}
-		missed.Over, err = s.store.Nack(ctx, s.nackRequest(sub, nacks))
+		request := s.nackRequest(sub, nacks)
+		request.Use = true
+		missed.Over, err = s.store.Nack(ctx, request)
 		if err == nil {
 			s.windows.returned(sub.UID, rs)
 		}

@@ -88,7 +88,11 @@ func (s *Service) UnblockKey(ctx context.Context, name SubscriptionName, u Unblo
 		if head.Message.ID != id {
 			return Errorf(Aborted, "messageId: by now %s blocks the ordering key", head.Message.ID)
 		}
-		return s.remove(ctx, sub, head, u.DeadLetter)
+		if err := s.remove(ctx, sub, head, u.DeadLetter); err != nil {
+			return err
+		}
+		s.noteUse(ctx, sub)
+		return nil
 	})
 }
 

@@ -67,7 +67,9 @@ func (s *Service) ClosePushBreaker(ctx context.Context, name SubscriptionName) (
 		if err := sub.mustBePushed(); err != nil {
 			return err
 		}
-		was, err = s.store.CloseBreaker(ctx, sub.Ref())
+		if was, err = s.store.CloseBreaker(ctx, sub.Ref()); err == nil {
+			s.noteUse(ctx, sub)
+		}
 		return err
 	})
 	return was, err

@@ -21,7 +21,7 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	push := sub.Push
 	sub.Push = nil
 	sub.setPush(push, sub.PushAttributes)
-	sub, err = sub.withNewExtensions()
+	sub, err = s.withExpiration(sub).withNewExtensions()
 	if err := firstError(err, sub.complete(), s.certificateExists(sub, ""), s.deadLetterTopicExists(ctx, sub)); err != nil {
 		return Subscription{}, err
 	}
@@ -105,7 +105,11 @@ func (s *Service) GetSubscription(ctx context.Context, name SubscriptionName) (S
 	if err != nil {
 		return Subscription{}, err
 	}
-	return s.withTopicState(ctx, sub)
+	subs := []Subscription{sub}
+	if err := s.withExpiry(ctx, subs); err != nil {
+		return Subscription{}, err
+	}
+	return s.withTopicState(ctx, subs[0])
 }
 
 // readSubscription returns the active record of the catalog.
@@ -154,6 +158,12 @@ func (s *Service) ListSubscriptions(ctx context.Context, project string, p Page)
 		func(after string, limit int) ([]Subscription, error) {
 			return s.store.ListSubscriptions(ctx, project, after, limit)
 		})
+	if err == nil {
+		err = s.withExpiry(ctx, page)
+	}
+	if err != nil {
+		return nil, "", err
+	}
 	known := map[string]Subscription{} // many subscriptions share a topic
 	for i, sub := range page {
 		if other, ok := known[sub.TopicUID]; ok {
@@ -177,6 +187,7 @@ func (s *Service) UpdateSubscription(ctx context.Context, change Subscription, m
 		if err != nil {
 			return sub, err
 		}
+		sub = s.withExpiration(sub)
 		err = firstError(sub.complete(), s.certificateExists(sub, before), s.deadLetterTopicExists(ctx, sub))
 		if err == nil && setsEndpoint(mask) {
 			err = s.checkEndpoint(ctx, sub)

@@ -41,9 +41,9 @@ func (w *sweeper) sweep(ctx context.Context, uid string, sub Subscription, revie
 			return 0, false
 		case res.More || place >= 0: // go on
 		case current.DeadLetter != nil && res.NextDue >= 0:
-			return min(res.NextDue, slowDelay()), true
+			return min(res.NextDue, slowDelay(), ageLook(current, res.OldestAge)), true
 		default:
-			return slowDelay(), true
+			return min(slowDelay(), ageLook(current, res.OldestAge)), true
 		}
 	}
 }
@@ -58,22 +58,28 @@ func (s *Service) sweepOnce(ctx context.Context, owned Subscription, place int) 
 		if sub.UID != owned.UID || sub.Detached {
 			return subscriptionNotFound(owned.Name)
 		}
-		res, err = s.store.Sweep(ctx, SweepRequest{
+		r := SweepRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding), Max: moveBatch, Hold: moveHold, Jitter: jitter(), Review: place,
-		})
+		}
+		missing, err := s.warnOfDeadLetters(ctx, sub)
+		if err != nil {
+			return err
+		}
+		if missing {
+			r.Max = 0 // what is held could not be moved at once when the topic is there
+		}
+		res, err = s.store.Sweep(ctx, r)
 		return err
 	})
+	if err == nil {
+		s.logFailure(ctx, "look whether there is something to warn of", sub.Name.String(), s.warnOf(ctx, sub, res))
+	}
 	if err != nil || len(res.Dead) == 0 || sub.DeadLetter == nil {
 		return res, sub, err
 	}
 	err = s.moveDead(ctx, sub, res.Dead)
-	if CodeOf(err) == NotFound {
-		s.log.WarnContext(ctx, "the dead-letter topic does not exist; exhausted messages stay at the source",
-			"subscription", sub.Name.String(), "topic", sub.DeadLetter.Topic.String(), "messages", len(res.Dead))
-		err = nil
-	}
-	if outdated(err) {
-		err = nil // revised or gone meanwhile: the next sweep sees to it
+	if outdated(err) || CodeOf(err) == NotFound {
+		err = nil // revised or gone meanwhile, as the topic may be: the next sweep sees to it
 	}
 	return res, sub, err
 }

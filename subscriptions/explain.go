@@ -16,6 +16,15 @@ type Explanation struct {
 	Owner   string
 	Stats   Stats
 	Breaker Breaker
+	// DeadLetterTopic is that of the policy if it does not exist.
+	DeadLetterTopic TopicName
+	// Expires is when the subscription is deleted unless it is used before; zero is
+	// never.
+	Expires time.Time
+	// Warnings say what will go wrong, or does, whatever comes of the pushes: that it
+	// expires soon, that messages will be dropped soon, that dead letters have
+	// nowhere to go.
+	Warnings []string
 	// Blocked are ordering keys that wait for a message which failed, counted up to
 	// MaxPageSize.
 	Blocked int
@@ -33,7 +42,10 @@ func (s *Service) Explain(ctx context.Context, name SubscriptionName) (e Explana
 			e.Summary = "the subscription is detached: it gets no messages any more"
 			return nil
 		}
-		if e.Stats, err = s.store.Stats(ctx, sub.Ref()); err != nil {
+		if e.Stats, err = s.statsOf(ctx, sub); err != nil {
+			return err
+		}
+		if err := s.explainLimits(ctx, sub, &e); err != nil {
 			return err
 		}
 		if e.Breaker, err = s.store.Breaker(ctx, sub.Ref()); err != nil {
@@ -71,6 +83,8 @@ func (e Explanation) summary(sub Subscription, most int) string {
 		return "no server that could push is known to be alive"
 	case e.Breaker.Open:
 		return "the circuit breaker of the endpoint is open, since too many messages in a row were refused: " + e.Breaker.next()
+	case e.Stats.Dead == left && e.DeadLetterTopic.ID != "":
+		return "all that is left has had all its attempts, and stays here since its dead-letter topic " + e.DeadLetterTopic.String() + " does not exist"
 	case e.Stats.Dead == left:
 		return "all that is left has had all its attempts, and waits to be moved to the dead-letter topic"
 	case e.Stats.Outstanding >= int64(most):

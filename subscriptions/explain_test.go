@@ -22,6 +22,7 @@ func TestSummary(t *testing.T) {
 		{"no server", push, Explanation{Stats: waiting}, "no server"},
 		{"open", push, Explanation{Owner: "a", Stats: waiting, Breaker: Breaker{Open: true, Probe: 12 * time.Second}}, "tried in 12s"},
 		{"probing", push, Explanation{Owner: "a", Stats: waiting, Breaker: Breaker{Open: true}}, "tried now"},
+		{"dead, and no topic", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 3, Dead: 3}, DeadLetterTopic: TopicName{"p", "dead"}}, "topics/dead does not exist"},
 		{"dead", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 3, Dead: 3}}, "dead-letter topic"},
 		{"bound", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 10, Undelivered: 5}}, "as many as may be"},
 		{"blocked", push, Explanation{Owner: "a", Stats: waiting, Blocked: 1}, "ordering key"},

@@ -169,7 +169,7 @@ func (f *fleet) publishOwned(live []string) {
 		}
 	}
 	f.owned = owned
-	f.s.sweeper.setOwned(owned, f.ownedTopics(live), f.ownedSnapshots(live))
+	f.s.sweeper.setOwned(owned, f.ownedTopics(live), f.ownedSnapshots(live), func(name TopicName) bool { return f.topics[name].Phase == Active })
 	for w := range f.watchers {
 		w.fn(owned)
 	}

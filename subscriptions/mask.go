@@ -40,6 +40,7 @@ var subscriptionFields = map[string]fieldKind{
 	"detached":                      fixed,
 	"topicMessageRetentionDuration": fixed,
 	"analyticsHubSubscriptionInfo":  fixed,
+	"postrider.expireTime":          fixed,
 	"postrider.routing":             fixed,
 	"postrider.routing.attribute":   fixed,
 	"postrider.routing.pattern":     fixed,

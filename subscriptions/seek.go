@@ -18,10 +18,15 @@ type SeekRequest struct {
 }
 
 // SeekResult says how many messages that are acked would not be, and the other
-// way round. With messages that keys left in the log, or a snapshot of a
-// subscription which does not deliver in order as this one does, both are upper
-// bounds.
-type SeekResult struct{ Unacked, Acked int64 }
+// way round.
+type SeekResult struct {
+	Unacked, Acked int64
+	// UpperBound means that both may be too high: a key has left messages in the log,
+	// now or in the snapshot, which nobody has looked at one by one; or, which
+	// stores leave to the Service, the subscription has a Match, and messages that
+	// it does not select are counted.
+	UpperBound bool
+}
 
 // SnapshotRef addresses a snapshot in its topic's slot. Expires is adopted with
 // a higher Revision.
@@ -87,7 +92,7 @@ func (s *Service) seek(ctx context.Context, name SubscriptionName, to SeekTarget
 		return result, err
 	}
 	err = s.directory.withSubscription(ctx, name, func(sub Subscription) error {
-		r, err := s.seekRequest(ctx, sub, to)
+		r, like, err := s.seekRequest(ctx, sub, to)
 		if err != nil {
 			return err
 		}
@@ -97,6 +102,8 @@ func (s *Service) seek(ctx context.Context, name SubscriptionName, to SeekTarget
 		if result, err = s.store.Seek(ctx, r); err == nil && !validateOnly {
 			s.windows.forget(sub.UID)
 		}
+		sure := like && sub.selection() == nil || result.Unacked+result.Acked == 0
+		result.UpperBound = result.UpperBound || validateOnly && !sure
 		return err
 	})
 	if err == nil && !validateOnly {
@@ -139,31 +146,46 @@ func (s *Service) SeekUndoably(ctx context.Context, name SubscriptionName, to Se
 	return out, err
 }
 
-// seekRequest checks where a subscription is to be.
-func (s *Service) seekRequest(ctx context.Context, sub Subscription, to SeekTarget) (r SeekRequest, err error) {
-	r.Ref = sub.Ref()
+// seekRequest checks where a subscription is to be. like is false for a snapshot
+// that may be of a subscription which does not deliver in order as this one does,
+// or the other way round: stores keep what is outstanding of these differently.
+func (s *Service) seekRequest(ctx context.Context, sub Subscription, to SeekTarget) (r SeekRequest, like bool, err error) {
+	r.Ref, like = sub.Ref(), true
 	switch {
 	case (to.Time == nil) == (to.Snapshot == nil):
-		return r, Errorf(InvalidArgument, "a seek needs either a time or a snapshot")
+		return r, like, Errorf(InvalidArgument, "a seek needs either a time or a snapshot")
 	case to.Time != nil:
 		r.Time = *to.Time
 	default:
-		snap, err := s.readSnapshot(ctx, *to.Snapshot)
+		snap, err := s.snapshotFor(ctx, sub, *to.Snapshot)
 		if err != nil {
-			return r, err
-		}
-		if snap.TopicUID != sub.TopicUID {
-			return r, Errorf(FailedPrecondition, "%s is a snapshot of another topic than that of %s", snap.Name, sub.Name)
-		}
-		if sub.selects() && (sub.Filter != snap.Filter || orZero(sub.Routing) != orZero(snap.Routing)) {
-			return r, Errorf(FailedPrecondition, "%s is a snapshot of a subscription with another filter than that of %s", snap.Name, sub.Name)
+			return r, like, err
 		}
 		r.Snapshot = snap.UID
+		of, err := s.store.Subscription(ctx, snap.Subscription)
+		if err != nil && CodeOf(err) != NotFound {
+			return r, like, err
+		}
+		like = err == nil && of.UID == snap.SubscriptionUID && of.Ordered == sub.Ordered
 	}
 	if sub.Detached {
-		return r, Errorf(FailedPrecondition, "%s is detached from its topic", sub.Name)
+		return r, like, Errorf(FailedPrecondition, "%s is detached from its topic", sub.Name)
 	}
-	return r, nil
+	return r, like, nil
+}
+
+// snapshotFor reads a snapshot and checks that the subscription can go there.
+func (s *Service) snapshotFor(ctx context.Context, sub Subscription, name SnapshotName) (Snapshot, error) {
+	snap, err := s.readSnapshot(ctx, name)
+	switch {
+	case err != nil:
+		return Snapshot{}, err
+	case snap.TopicUID != sub.TopicUID:
+		return Snapshot{}, Errorf(FailedPrecondition, "%s is a snapshot of another topic than that of %s", snap.Name, sub.Name)
+	case sub.selects() && (sub.Filter != snap.Filter || orZero(sub.Routing) != orZero(snap.Routing)):
+		return Snapshot{}, Errorf(FailedPrecondition, "%s is a snapshot of a subscription with another filter than that of %s", snap.Name, sub.Name)
+	}
+	return snap, nil
 }
 
 // trimSought cuts off the log what a seek has acked. That is done, and what is

@@ -16,6 +16,9 @@ type Options struct {
 	// Outstanding bounds the outstanding messages of one subscription;
 	// 0 means DefaultOutstanding.
 	Outstanding int
+	// Expiration is what subscriptions get that are created with ServerExpiration; 0 means
+	// DefaultExpiration.
+	Expiration time.Duration
 	// Endpoints says where pushes may go; nil is anywhere.
 	Endpoints Endpoints
 	// ClientCertificates are those that subscriptions may name; none by default.
@@ -30,6 +33,7 @@ type Service struct {
 	store       Store
 	server      string
 	outstanding int
+	expiration  time.Duration
 	endpoints   Endpoints
 	log         *slog.Logger
 
@@ -41,6 +45,7 @@ type Service struct {
 	fleet     *fleet
 	sweeper   *sweeper
 	surveyor  *surveyor
+	warnings  *warnings
 
 	drain     chan struct{} // closed by Drain
 	drainOnce sync.Once
@@ -54,18 +59,22 @@ func NewService(store Store, o Options) *Service {
 	if o.Outstanding == 0 {
 		o.Outstanding = DefaultOutstanding
 	}
+	if o.Expiration == 0 {
+		o.Expiration = DefaultExpiration
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	marking := &touched{Store: store}
 	store = marking
 	s := &Service{
-		store: store, server: o.Server, outstanding: o.Outstanding, log: o.Logger,
+		store: store, server: o.Server, outstanding: o.Outstanding, expiration: o.Expiration, log: o.Logger,
 		endpoints: o.Endpoints, certificates: o.ClientCertificates,
 
 		hub:       newHub(store),
 		windows:   newWindows(),
 		directory: newDirectory(store),
+		warnings:  newWarnings(o.Logger),
 		drain:     make(chan struct{}),
 	}
 	s.fleet = newFleet(s)

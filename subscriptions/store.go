@@ -162,6 +162,9 @@ type Slots interface {
 	Drop(ctx context.Context, topic, subscription string) error
 	// Stats reads the counters of a subscription.
 	Stats(context.Context, Ref) (Stats, error)
+	// Unused tells how long each subscription has not been used, 0 for one without
+	// state. It looks at one after the other, whatever their revisions are.
+	Unused(context.Context, []Ref) ([]time.Duration, error)
 }
 
 // Stats are the counters of a subscription.
@@ -264,6 +267,9 @@ type NackRequest struct {
 	Rules  Rules
 	Nacks  []Nack
 	Jitter float64
+	// Use counts the call as a use of the subscription: it is a subscriber's, not a
+	// push's.
+	Use bool
 }
 
 // Missed are the receipts of a Confirm that had no effect.
@@ -318,7 +324,8 @@ type Leases interface {
 	// Receipts are in order of the log, and none comes twice. What is settled is remembered until its
 	// lease would have ended: to confirm it again has no effect and is not missed.
 	Confirm(ctx context.Context, ref Ref, receipts []Receipt) (Missed, error)
-	// Extend and Nack return the receipts that had no effect.
+	// Extend and Nack return the receipts that had no effect. Acknowledge, Confirm
+	// and Extend count as a use of the subscription, whatever effect they have.
 	Extend(ctx context.Context, ref Ref, receipts []Receipt, d time.Duration) ([]Receipt, error)
 	Nack(context.Context, NackRequest) ([]Receipt, error)
 	Release(ctx context.Context, ref Ref, releases []Release) error
@@ -332,7 +339,8 @@ type SweepRequest struct {
 	Ref
 	Rules Rules
 	// Max bounds how many dead messages are returned and Hold is how long no
-	// other sweep gets the same ones.
+	// other sweep gets the same ones. With 0 they are left alone: they are nothing
+	// to do, now or next.
 	Max    int
 	Hold   time.Duration
 	Jitter float64
@@ -357,6 +365,8 @@ type SweepResult struct {
 	Review int
 	// Unused is how long the subscription has not been used.
 	Unused time.Duration
+	// OldestAge is as that of Stats, after the sweep.
+	OldestAge time.Duration
 }
 
 // DeadLetters moves messages to dead-letter topics in steps of which each may

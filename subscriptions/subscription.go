@@ -65,6 +65,9 @@ type Subscription struct {
 	TopicRetention time.Duration
 	// Expiration is how long the subscription may go unused; 0 is for ever.
 	Expiration time.Duration
+	// Expires is when the subscription is deleted unless it is used before, if
+	// that is soon. It is not stored: it is found out when a record is read.
+	Expires    time.Time
 	DeadLetter *DeadLetterPolicy
 	// Filter is an expression over the attributes of messages, and Routing a
 	// pattern for one of them; empty and nil select all. What either does not

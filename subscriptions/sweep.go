@@ -60,16 +60,23 @@ func newSweeper(s *Service) *sweeper {
 }
 
 // setOwned replaces what this server sweeps. What is new is swept soon: a server
-// that died may have left it something to do.
-func (w *sweeper) setOwned(subs []Subscription, topics []string, snaps []Snapshot) {
+// that died may have left it something to do. exists tells whether there is a
+// topic: what waited for one to move dead letters to is swept at once.
+func (w *sweeper) setOwned(subs []Subscription, topics []string, snaps []Snapshot, exists func(TopicName) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	old := w.entries
 	w.regroup = true
 	w.entries = make(map[string]*sweepEntry, len(subs)+len(topics)+len(snaps))
+	owned := make(map[string]bool, len(subs))
 	for _, sub := range subs {
 		w.keep(old, sub.UID, sub)
+		if sub.DeadLetter != nil && w.s.warnings.lasts(deadLetterTopicMissing, sub.UID) && exists(sub.DeadLetter.Topic) {
+			w.forward(w.entries[sub.UID], time.Now())
+		}
+		owned[sub.UID] = true
 	}
+	w.s.warnings.keep(owned)
 	for _, uid := range topics {
 		w.keep(old, uid, Subscription{})
 	}

@@ -18,7 +18,8 @@ type world struct {
 	ctx   context.Context
 	store subscriptions.Store
 	*subscriptions.Service
-	stop func() // ends what Service does by itself
+	stop    func() // ends what Service does by itself
+	options subscriptions.Options
 }
 
 // inWorld runs a test with one running server on an empty store. All time in it
@@ -33,7 +34,7 @@ func inWorld(t *testing.T, test func(*world)) {
 }
 
 // start starts the world's own server; again after stop.
-func (w *world) start() { w.Service, w.stop = w.mortal(w.store) }
+func (w *world) start() { w.Service, w.stop = w.mortalWith(w.store, w.options) }
 
 // server starts a server that ends with the test.
 func (w *world) server(store subscriptions.Store) *subscriptions.Service {
@@ -43,7 +44,12 @@ func (w *world) server(store subscriptions.Store) *subscriptions.Service {
 
 // mortal starts a server that ends with stop, or with the test.
 func (w *world) mortal(store subscriptions.Store) (s *subscriptions.Service, stop func()) {
-	s = subscriptions.NewService(store, subscriptions.Options{})
+	return w.mortalWith(store, subscriptions.Options{})
+}
+
+// mortalWith is mortal with options.
+func (w *world) mortalWith(store subscriptions.Store, o subscriptions.Options) (s *subscriptions.Service, stop func()) {
+	s = subscriptions.NewService(store, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

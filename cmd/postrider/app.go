@@ -94,7 +94,7 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 		return nil, err
 	}
 	a.service = subscriptions.NewService(a.store, subscriptions.Options{
-		Logger: log, Endpoints: a.guard, ClientCertificates: a.certificates,
+		Logger: log, Endpoints: a.guard, ClientCertificates: a.certificates, Expiration: config.expiration(),
 	})
 	if err := a.openIssuer(ctx); err != nil {
 		return nil, err
@@ -179,6 +179,9 @@ func (a *app) ready(ctx context.Context) (bool, []string) {
 	ready, reasons := a.store.health(ctx)
 	if ready && a.certificate != nil {
 		reasons = append(reasons, a.certificate.Warnings(time.Now())...)
+	}
+	if ready {
+		reasons = append(reasons, a.service.Warnings()...)
 	}
 	return ready, reasons
 }

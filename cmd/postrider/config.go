@@ -13,6 +13,7 @@ import (
 	"postrider/server"
 	"postrider/storage/private"
 	"postrider/storage/redisstream"
+	"postrider/subscriptions"
 )
 
 // Config is what the server is told. Each field is a flag of "serve".
@@ -33,6 +34,7 @@ type Config struct {
 	LogFormat            string
 	DrainTimeout         time.Duration
 	MaxPushes            int
+	DefaultExpiration    expiry
 	PushAllow            []string
 	PushCAFile           string
 	PushProxy            string // may hold a password
@@ -84,6 +86,9 @@ func serverFlags(c *Config) *pflag.FlagSet {
 		"`TIME` for requests and pushes under way to finish when the server is stopped, such as 30s or 2m")
 	f.IntVar(&c.MaxPushes, "max-pushes", pusher.DefaultMaxPushes,
 		"`NUMBER` of pushes that may be with endpoints at once, of all subscriptions that this server pushes")
+	c.DefaultExpiration.after = duration(subscriptions.DefaultExpiration)
+	f.Var(&c.DefaultExpiration, "default-expiration-ttl",
+		"`TIME` without use after which a subscription is deleted that is created without an expirationPolicy, 1d or more, or never")
 	f.StringSliceVar(&c.PushAllow, "push-allow", nil,
 		"`TARGETS` that pushes may go to beside public https endpoints, over http too, separated by commas: "+
 			"networks such as 10.1.0.0/16, addresses, host names, *.NAME for all names below NAME")
@@ -114,6 +119,9 @@ func (c Config) validate(given func(name string) bool) error {
 	}
 	if c.MaxPushes < 1 {
 		wrong = append(wrong, usagef("--max-pushes: %d is not a number from 1", c.MaxPushes))
+	}
+	if ttl := c.DefaultExpiration; !ttl.never && time.Duration(ttl.after) < subscriptions.MinExpiration {
+		wrong = append(wrong, usagef("--default-expiration-ttl: %v is less than a day; never keeps subscriptions for ever", &ttl))
 	}
 	if c.MaxBodies != 0 && c.MaxBodies < leastBodies {
 		wrong = append(wrong, usagef("--max-bodies: less than %v, which one large publish takes", size(leastBodies)))
@@ -170,6 +178,14 @@ func (c Config) bodies() int64 {
 		return c.MaxBodies
 	}
 	return min(max(private.UsableMemory()/16, defaultBodies), mostBodies)
+}
+
+// expiration is what the domain gives subscriptions that leave it to the server.
+func (c Config) expiration() time.Duration {
+	if c.DefaultExpiration.never {
+		return subscriptions.NeverExpires
+	}
+	return time.Duration(c.DefaultExpiration.after)
 }
 
 // isHostName tells whether s looks like a DNS name.

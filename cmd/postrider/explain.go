@@ -27,12 +27,25 @@ func newExplain(p process) *cobra.Command {
 
 // explained is the explanation for people.
 func explained(e api.ExplainResponse) string {
-	text := e.Summary + fmt.Sprintf("\nnever sent: %d, outstanding: %d, of these dead: %d", e.Undelivered, e.Outstanding, e.Dead)
+	most := ""
+	if e.UpperBound {
+		most = "at most " // a filter has not looked at all
+	}
+	text := e.Summary + fmt.Sprintf("\nnever sent: %s%d, outstanding: %d, of these dead: %d", most, e.Undelivered, e.Outstanding, e.Dead)
+	if e.OldestUnackedAge != nil {
+		text += fmt.Sprintf("\nunacknowledged: %s%d bytes, the oldest for %s%s", most, e.UnackedBytes, most, durationText(e.OldestUnackedAge))
+	}
 	if e.BlockedKeys > 0 {
 		text += fmt.Sprintf("\nblocked ordering keys: %d (see blocked-keys)", e.BlockedKeys)
 	}
 	if b := e.Breaker; b != nil && b.OpenTime != nil {
 		text += fmt.Sprintf("\ncircuit breaker: open for %s, %d probes failed", time.Since(b.OpenTime.Time).Round(time.Second), b.FailedProbes)
+	}
+	if e.ExpireTime != nil {
+		text += "\nexpires unless it is used: " + e.ExpireTime.Format(time.RFC3339)
+	}
+	for _, w := range e.Warnings {
+		text += "\nwarning: " + w
 	}
 	if e.Owner != "" {
 		text += "\npushed by server " + e.Owner

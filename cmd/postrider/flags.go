@@ -21,7 +21,16 @@ func (d *duration) String() string {
 	if *d == 0 {
 		return ""
 	}
-	return time.Duration(*d).String()
+	return inDays(time.Duration(*d))
+}
+
+// inDays is 31d for what Go writes as 744h0m0s, and 10m for its 10m0s.
+func inDays(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d > 0 && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return shortDuration(d)
 }
 
 func (d *duration) Set(s string) error {

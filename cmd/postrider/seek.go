@@ -54,7 +54,7 @@ A snapshot is taken before, and named, so that the seek can be undone; what it h
 	}
 	c.Flags().Var(&at, "time", "`TIME` from which on messages come again, or how long ago that was, or now")
 	c.Flags().StringVar(&snapshot, "snapshot", "", "`SNAPSHOT` to go back to")
-	c.Flags().BoolVar(&body.ValidateOnly, "validate-only", false, "change nothing, and say how many messages would come again, or not any more (with a filter at most)")
+	c.Flags().BoolVar(&body.ValidateOnly, "validate-only", false, "change nothing, and say how many messages would come again, or not any more")
 	c.Flags().BoolVar(&body.WithoutUndo, "without-undo", false, "take no snapshot before")
 	completeFlag(p, c, "snapshot", listSnapshots)
 	c.MarkFlagsOneRequired("time", "snapshot")
@@ -81,7 +81,11 @@ A snapshot is taken before, and named, so that the seek can be undone; what it h
 func seekText(name subscriptions.SubscriptionName, body api.SeekUndoablyRequest, done api.SeekUndoablyResponse) string {
 	switch {
 	case body.ValidateOnly:
-		return fmt.Sprintf("%d messages would come again, and %d not any more", done.UnackedMessages, done.AckedMessages)
+		most := ""
+		if done.UpperBound {
+			most = "at most "
+		}
+		return fmt.Sprintf("%s%d messages would come again, and %s%d not any more", most, done.UnackedMessages, most, done.AckedMessages)
 	case done.UndoSnapshot != "":
 		return fmt.Sprintf("sought %s; to undo it: postrider seek %s --snapshot %s --without-undo", name, name, done.UndoSnapshot)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"postrider/subscriptions"
 )
 
 // load reads settings as serve does.
@@ -78,6 +80,16 @@ func TestSettingsAreAccepted(t *testing.T) {
 		"any host":  {args: []string{"--allowed-host=*"}, right: func(c Config) bool { return c.AllowedHosts[0] == "*" }},
 		"a boolean": {file: "allow-unauthenticated: true\n", right: func(c Config) bool { return c.AllowUnauthenticated }},
 		"days":      {file: "drain-timeout: 1d\n", right: func(c Config) bool { return c.DrainTimeout == 24*time.Hour }},
+		"expiration": {
+			right: func(c Config) bool { return c.expiration() == subscriptions.DefaultExpiration },
+		},
+		"expiration of the server's": {
+			file: "default-expiration-ttl: 90d\n", right: func(c Config) bool { return c.expiration() == 90*24*time.Hour },
+		},
+		"no expiration": {
+			file: "default-expiration-ttl: 90d\n", environ: []string{"POSTRIDER_DEFAULT_EXPIRATION_TTL=never"},
+			right: func(c Config) bool { return c.expiration() == subscriptions.NeverExpires },
+		},
 		"a data directory": {
 			file: "data-dir: /var/lib/postrider\nmax-memory: 4GB\n", environ: []string{"POSTRIDER_FSYNC=everysec"},
 			right: func(c Config) bool {
@@ -146,6 +158,8 @@ func TestSettingsAreRefused(t *testing.T) {
 		"no duration":                {environ: []string{"POSTRIDER_DRAIN_TIMEOUT=30"}, says: []string{"POSTRIDER_DRAIN_TIMEOUT", "30s or 2m"}},
 		"no duration as a flag":      {args: []string{"--drain-timeout=30"}, says: []string{"drain-timeout", "90s"}},
 		"a negative duration":        {args: []string{"--drain-timeout=-1s"}, says: []string{"drain-timeout", "negative"}},
+		"no expiration":              {environ: []string{"POSTRIDER_DEFAULT_EXPIRATION_TTL=no"}, says: []string{"POSTRIDER_DEFAULT_EXPIRATION_TTL", "never"}},
+		"too soon an expiration":     {args: []string{"--default-expiration-ttl=23h"}, says: []string{"--default-expiration-ttl", "23h", "a day"}},
 		"no level":                   {file: "log-level: loud\n", says: []string{"log-level", "debug, info, warn or error"}},
 		"no format":                  {file: "log-format: xml\n", says: []string{"log-format", "json"}},
 		"no address":                 {args: []string{"--listen=8085"}, says: []string{"--listen", "127.0.0.1:8085"}},

@@ -40,7 +40,7 @@ func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	set.Var(&f.ackDeadline, "ack-deadline", "`TIME` that a delivery may take, 10s to 600s (default 10s)")
 	set.Var(&f.retention, "message-retention-duration", "`TIME` that unacknowledged messages are kept, 10m to 31d (default 7d)")
 	set.BoolVar(&f.retain, "retain-acked-messages", false, "keep acknowledged messages for as long, too, so that a seek can bring them back")
-	set.Var(&f.expiration, "expiration-period", "`TIME` without use after which the subscription is deleted, 1d or more, or never (default 31d)")
+	set.Var(&f.expiration, "expiration-period", "`TIME` without use after which the subscription is deleted, 1d or more, or never (default what the server says, 31d)")
 	set.Var(&f.minRetry, "min-retry-delay", "`TIME` before the first retry, up to 600s (default 10s if there is a --max-retry-delay)")
 	set.Var(&f.maxRetry, "max-retry-delay", "`TIME` that retries are at most apart, up to 600s (default 600s if there is a --min-retry-delay)")
 	set.StringVar(&f.deadLetter, "dead-letter-topic", "", "`TOPIC` that takes messages which failed too often")

@@ -18,7 +18,7 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 			"subscription", sub.Name, "topic", sub.Topic, "delivery", deliveryText(sub), "proof", proofText(sub), "order", orderText(sub), "acks", ackText(sub),
 			"filter", sub.Filter, "routing", routingText(sub.Postrider),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
-			"retention", retentionText(sub), "expires", expirationText(sub.ExpirationPolicy),
+			"retention", retentionText(sub), "expires", expirationText(sub),
 			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
 			"labels", mapText(sub.Labels), "state", string(sub.State))
 	})
@@ -81,11 +81,7 @@ func durationText(d *wire.Duration) string {
 	if d == nil {
 		return ""
 	}
-	const day = 24 * time.Hour
-	if whole := d.Duration(); whole > 0 && whole%day == 0 {
-		return fmt.Sprintf("%dd", whole/day)
-	}
-	return shortDuration(d.Duration())
+	return inDays(d.Duration())
 }
 
 // shortDuration is 10m for what Go writes as 10m0s.
@@ -100,11 +96,15 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-func expirationText(p *api.ExpirationPolicy) string {
-	if p == nil || p.TTL == nil {
+func expirationText(sub api.Subscription) string {
+	if sub.ExpirationPolicy == nil || sub.ExpirationPolicy.TTL == nil {
 		return "never"
 	}
-	return "after " + durationText(p.TTL) + " without use"
+	text := "after " + durationText(sub.ExpirationPolicy.TTL) + " without use"
+	if x := sub.Postrider; x != nil && x.ExpireTime != nil {
+		text += ": on " + x.ExpireTime.Format(time.RFC3339)
+	}
+	return text
 }
 
 func retryText(p *api.RetryPolicy) string {

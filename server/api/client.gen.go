@@ -490,7 +490,8 @@ type ClientInterface interface {
 	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+	// ABORTED when it was deleted while it was created.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -503,7 +504,8 @@ type ClientInterface interface {
 	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+	// ABORTED when it was deleted while it was created.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -623,7 +625,8 @@ type ClientInterface interface {
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
 	// Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-	// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+	// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -637,7 +640,8 @@ type ClientInterface interface {
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
 	// Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-	// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+	// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -936,8 +940,8 @@ type ClientInterface interface {
 	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
-	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-	// UNIMPLEMENTED for a field marked so.
+	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+	// deleted while it was created; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -949,8 +953,8 @@ type ClientInterface interface {
 	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
-	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-	// UNIMPLEMENTED for a field marked so.
+	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+	// deleted while it was created; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1759,7 +1763,8 @@ func (c *Client) UpdateSnapshot(ctx context.Context, project ProjectID, snapshot
 // oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 //
 // Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+// ABORTED when it was deleted while it was created.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1782,7 +1787,8 @@ func (c *Client) CreateSnapshotWithBody(ctx context.Context, project ProjectID, 
 // oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 //
 // Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+// ABORTED when it was deleted while it was created.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2012,7 +2018,8 @@ func (c *Client) UpdateSubscription(ctx context.Context, project ProjectID, subs
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
 // Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2036,7 +2043,8 @@ func (c *Client) CreateSubscriptionWithBody(ctx context.Context, project Project
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
 // Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2565,8 +2573,8 @@ func (c *Client) UpdateTopic(ctx context.Context, project ProjectID, topic Topic
 // The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
-// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-// UNIMPLEMENTED for a field marked so.
+// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+// deleted while it was created; UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2588,8 +2596,8 @@ func (c *Client) CreateTopicWithBody(ctx context.Context, project ProjectID, top
 // The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
-// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-// UNIMPLEMENTED for a field marked so.
+// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+// deleted while it was created; UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5749,7 +5757,8 @@ type ClientWithResponsesInterface interface {
 	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+	// ABORTED when it was deleted while it was created.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5762,7 +5771,8 @@ type ClientWithResponsesInterface interface {
 	// oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+	// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+	// ABORTED when it was deleted while it was created.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5890,7 +5900,8 @@ type ClientWithResponsesInterface interface {
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
 	// Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-	// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+	// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5904,7 +5915,8 @@ type ClientWithResponsesInterface interface {
 	// subscription is pulled. See the fields of `Subscription` for limits and defaults.
 	//
 	// Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-	// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+	// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6211,8 +6223,8 @@ type ClientWithResponsesInterface interface {
 	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
-	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-	// UNIMPLEMENTED for a field marked so.
+	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+	// deleted while it was created; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6224,8 +6236,8 @@ type ClientWithResponsesInterface interface {
 	// The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 	// `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 	//
-	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-	// UNIMPLEMENTED for a field marked so.
+	// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+	// deleted while it was created; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8330,7 +8342,8 @@ func (c *ClientWithResponses) UpdateSnapshotWithResponse(ctx context.Context, pr
 // oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 //
 // Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+// ABORTED when it was deleted while it was created.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8349,7 +8362,8 @@ func (c *ClientWithResponses) CreateSnapshotWithBodyWithResponse(ctx context.Con
 // oldest of these messages was published. The snapshot's id follows the rules of a topic's.
 //
 // Errors: NOT_FOUND when there is no such subscription; ALREADY_EXISTS when the snapshot exists; INVALID_ARGUMENT
-// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached.
+// for a bad id or label; FAILED_PRECONDITION when it would expire within 1 hour, or the subscription is detached;
+// ABORTED when it was deleted while it was created.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8543,7 +8557,8 @@ func (c *ClientWithResponses) UpdateSubscriptionWithResponse(ctx context.Context
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
 // Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -8563,7 +8578,8 @@ func (c *ClientWithResponses) CreateSubscriptionWithBodyWithResponse(ctx context
 // subscription is pulled. See the fields of `Subscription` for limits and defaults.
 //
 // Errors: ALREADY_EXISTS when the subscription exists; NOT_FOUND when the topic, or the dead-letter topic, does
-// not; INVALID_ARGUMENT for a bad id or a value out of range; UNIMPLEMENTED for a field marked so.
+// not; INVALID_ARGUMENT for a bad id or a value out of range; ABORTED when it was deleted while it was created;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -9008,8 +9024,8 @@ func (c *ClientWithResponses) UpdateTopicWithResponse(ctx context.Context, proje
 // The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
-// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-// UNIMPLEMENTED for a field marked so.
+// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+// deleted while it was created; UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -9027,8 +9043,8 @@ func (c *ClientWithResponses) CreateTopicWithBodyWithResponse(ctx context.Contex
 // The name comes from the path; one in the body must be the same. The topic's id is 3 to 255 letters, digits and
 // `-_.~+%`, starts with a letter and not with `goog`. An empty body object is a topic with default settings.
 //
-// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration;
-// UNIMPLEMENTED for a field marked so.
+// Errors: ALREADY_EXISTS when the topic exists; INVALID_ARGUMENT for a bad id, label or duration; ABORTED when it was
+// deleted while it was created; UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -266,7 +266,10 @@ type ErrorStatus struct {
 	Status string `json:"status"`
 }
 
-// ExpirationPolicy Deletes the subscription after a time without use. Absent is 31 days; a policy without `ttl` means never.
+// ExpirationPolicy Deletes the subscription after a time without use. Absent is the server's default, 31 days unless its operator
+// says otherwise; a policy without `ttl` means never. Pulls, acknowledgements (of pushes, too), extensions, seeks,
+// snapshots and changes are uses; reading the subscription, publishing to its topic and failed pushes are not.
+// `postrider.expireTime` warns before.
 type ExpirationPolicy struct {
 	// TTL The time without use, at least 1 day.
 	TTL *wire.Duration `json:"ttl,omitempty"`
@@ -283,6 +286,9 @@ type ExplainResponse struct {
 	// Dead Messages that had all their attempts and wait to be moved to the dead-letter topic.
 	Dead wire.Int64 `json:"dead,omitempty"`
 
+	// ExpireTime When the subscription is deleted unless it is used before; absent for never.
+	ExpireTime *wire.Timestamp `json:"expireTime,omitempty"`
+
 	// OldestUnackedAge The age of the oldest message that is not acknowledged.
 	OldestUnackedAge *wire.Duration `json:"oldestUnackedAge,omitempty"`
 
@@ -295,8 +301,19 @@ type ExplainResponse struct {
 	// Summary The first thing that stands in the way, in a sentence.
 	Summary string `json:"summary,omitempty"`
 
+	// UnackedBytes The size of all that is not acknowledged.
+	UnackedBytes wire.Int64 `json:"unackedBytes,omitempty"`
+
 	// Undelivered Messages that were never leased.
 	Undelivered wire.Int64 `json:"undelivered,omitempty"`
+
+	// UpperBound `undelivered`, `unackedBytes` and `oldestUnackedAge` may be too high: messages are counted that the filter will
+	// pass over, since nobody has looked at them yet.
+	UpperBound bool `json:"upperBound,omitempty"`
+
+	// Warnings What goes wrong, or will, whatever comes of the pushes: the subscription is not used and will be deleted soon, its
+	// oldest messages will outlive the retention (from 80 % of it on), its dead-letter topic does not exist.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // FailedAttempt An attempt to deliver a message that came to nothing.
@@ -761,6 +778,10 @@ type SeekUndoablyResponse struct {
 
 	// UndoSnapshot The snapshot that was taken before the seek. Seek to it to undo the seek.
 	UndoSnapshot string `json:"undoSnapshot,omitempty"`
+
+	// UpperBound Both numbers may be too high: messages are counted that the filter does not select, or, of an ordering key with
+	// very many messages, that were left in the log unseen.
+	UpperBound bool `json:"upperBound,omitempty"`
 }
 
 // SetIamPolicyRequest A policy to replace the one that there is.
@@ -819,7 +840,10 @@ type Subscription struct {
 	// EnableMessageOrdering Delivers messages of one ordering key in the order of publication. A message that comes again is followed by all later ones of its key. A push endpoint gets one message of a key at a time, a puller up to 100 in one answer. Cannot be changed.
 	EnableMessageOrdering bool `json:"enableMessageOrdering,omitempty"`
 
-	// ExpirationPolicy Deletes the subscription after a time without use. Absent is 31 days; a policy without `ttl` means never.
+	// ExpirationPolicy Deletes the subscription after a time without use. Absent is the server's default, 31 days unless its operator
+	// says otherwise; a policy without `ttl` means never. Pulls, acknowledgements (of pushes, too), extensions, seeks,
+	// snapshots and changes are uses; reading the subscription, publishing to its topic and failed pushes are not.
+	// `postrider.expireTime` warns before.
 	ExpirationPolicy *ExpirationPolicy `json:"expirationPolicy,omitempty"`
 
 	// Filter An expression over a message's attributes, at most 256 bytes; what does not match counts as acknowledged.
@@ -879,6 +903,10 @@ type SubscriptionExtensions struct {
 	// ClientCertificate The name of a client certificate of the server's, shown to a push endpoint that asks for one (mutual TLS). The
 	// server's operator puts it there; the endpoint must be an https URL.
 	ClientCertificate string `json:"clientCertificate,omitempty"`
+
+	// ExpireTime When the subscription is deleted unless it is used before (`expirationPolicy`). Shown from a week before, or,
+	// with a `ttl` of less than two weeks, from half of it; ignored in requests.
+	ExpireTime *wire.Timestamp `json:"expireTime,omitempty" output:"true"`
 
 	// PushLimits What the push endpoint may get at most, whatever flow control would let go.
 	PushLimits *PushLimits `json:"pushLimits,omitempty"`

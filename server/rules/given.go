@@ -12,11 +12,11 @@ func Retention(given *time.Duration) (time.Duration, error) {
 	return positive("messageRetentionDuration", given, subscriptions.MinRetention)
 }
 
-// Expiration is a subscription's expirationPolicy: without one the default time, with one that has no ttl never, which is 0 to
+// Expiration is a subscription's expirationPolicy: without one what the server says, with one that has no ttl never, which is 0 to
 // the domain.
 func Expiration(policy bool, ttl *time.Duration) (time.Duration, error) {
 	if !policy {
-		return subscriptions.DefaultExpiration, nil
+		return subscriptions.ServerExpiration, nil
 	}
 	return positive("expirationPolicy.ttl", ttl, subscriptions.MinExpiration)
 }

@@ -82,7 +82,7 @@ func TestGivenDurations(t *testing.T) {
 		{"no retention", func() (time.Duration, error) { return rules.Retention(nil) }, 0, false},
 		{"a retention", func() (time.Duration, error) { return rules.Retention(&day) }, day, false},
 		{"a retention of 0", func() (time.Duration, error) { return rules.Retention(&zero) }, 0, true},
-		{"no expiration policy", func() (time.Duration, error) { return rules.Expiration(false, nil) }, subscriptions.DefaultExpiration, false},
+		{"no expiration policy", func() (time.Duration, error) { return rules.Expiration(false, nil) }, subscriptions.ServerExpiration, false},
 		{"one without ttl", func() (time.Duration, error) { return rules.Expiration(true, nil) }, 0, false},
 		{"one of a day", func() (time.Duration, error) { return rules.Expiration(true, &day) }, day, false},
 		{"one of 0", func() (time.Duration, error) { return rules.Expiration(true, &zero) }, 0, true},

@@ -84,6 +84,19 @@ func (st *state) stats(now int64) subscriptions.Stats {
 	}
 }
 
+// Unused implements subscriptions.Slots.
+func (s *Store) Unused(_ context.Context, refs []subscriptions.Ref) ([]time.Duration, error) {
+	s.begin()
+	defer s.end()
+	unused := make([]time.Duration, len(refs))
+	for i, ref := range refs {
+		if t := s.slots[ref.Topic]; t != nil && t.states[ref.Subscription] != nil {
+			unused[i] = until(t.states[ref.Subscription].used, s.now)
+		}
+	}
+	return unused, nil
+}
+
 func (st *state) parked() (n int64) {
 	for _, q := range st.keys {
 		for _, m := range q.items {

@@ -69,8 +69,9 @@ func (s *Store) Seek(_ context.Context, r subscriptions.SeekRequest) (result sub
 			to = snap.at.clone()
 		}
 		if r.ValidateOnly {
+			result.UpperBound = st.unsure(to, r.Snapshot != "")
 			before, after := st.slot.unacked(st.place()), st.slot.unacked(to)
-			result = subscriptions.SeekResult{Unacked: missingIn(before, after), Acked: missingIn(after, before)}
+			result.Unacked, result.Acked = missingIn(before, after), missingIn(after, before)
 			return
 		}
 		st.stand(to)
@@ -80,6 +81,15 @@ func (s *Store) Seek(_ context.Context, r subscriptions.SeekRequest) (result sub
 		return result, missing
 	}
 	return result, err
+}
+
+// unsure tells whether a store that looks at no single message can only bound how much going to a place changes: keys left
+// messages in the log, now or there. This one could tell, but says what every store says.
+func (st *state) unsure(to place, snapshot bool) bool {
+	if snapshot {
+		return len(st.over) > 0 || len(to.over) > 0
+	}
+	return len(st.over) > len(to.over)
 }
 
 // seekTo is the place where what was published from a time on is unacked, as far as it is retained.

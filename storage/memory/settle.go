@@ -83,6 +83,7 @@ func (s *Store) Confirm(_ context.Context, ref subscriptions.Ref, receipts []sub
 // Extend implements subscriptions.Leases.
 func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt, d time.Duration) (missed []subscriptions.Receipt, err error) {
 	err = s.onState(ref, func(st *state) {
+		st.used = s.now
 		for _, r := range receipts {
 			if m := st.held(r, s.now); m != nil {
 				st.put(m, leased, s.now+millis(d))
@@ -98,6 +99,9 @@ func (s *Store) Extend(_ context.Context, ref subscriptions.Ref, receipts []subs
 func (s *Store) Nack(_ context.Context, r subscriptions.NackRequest) (missed []subscriptions.Receipt, err error) {
 	err = s.onState(r.Ref, func(st *state) {
 		st.max = r.Rules.MaxAttempts
+		if r.Use {
+			st.used = s.now
+		}
 		delays := delays{r.Rules.Retry, r.Jitter, 0}
 		current := make([]*outstanding, len(r.Nacks)) // before the first nack sends back what follows in its queue
 		for i, n := range r.Nacks {

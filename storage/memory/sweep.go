@@ -22,10 +22,10 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 		st.slot.trim(s.now)
 
 		result.More = len(st.source) == 0 && len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
-			st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules) ||
+			r.Max > 0 && st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules) ||
 			len(st.source) > 0 && st.outlived(st.source[0].id, s.now, r.Rules)
-		result.NextDue = st.nextSweep(s.now)
-		result.Unused = until(st.used, s.now)
+		result.NextDue = st.nextSweep(s.now, r.Max > 0)
+		result.Unused, result.OldestAge = until(st.used, s.now), st.oldestAge(s.now)
 	})
 	return result, err
 }
@@ -99,10 +99,13 @@ func (st *state) review(from int, r subscriptions.Rules) int {
 	return from
 }
 
-// nextSweep is when there is next something to do for a sweep; negative without.
-func (st *state) nextSweep(now int64) time.Duration {
-	next := time.Duration(-1)
-	for _, line := range []*ordered{&st.leases, &st.dead} {
+// nextSweep is when there is next something to do for a sweep, which takes dead messages or not; negative without.
+func (st *state) nextSweep(now int64, takes bool) time.Duration {
+	next, lines := time.Duration(-1), []*ordered{&st.leases}
+	if takes {
+		lines = append(lines, &st.dead)
+	}
+	for _, line := range lines {
 		if at, ok := line.next(now); ok && (next < 0 || until(now, at) < next) {
 			next = until(now, at)
 		}

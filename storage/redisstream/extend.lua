@@ -11,6 +11,7 @@
 -- gives {0, then the places, from 0, of the receipts that had no effect}
 --
 -- A script, since only the current, unexpired lease may be extended.
+set('used', now)
 local before, lease_before = next_due()
 local args, found = {}, current(6, 3)
 for _, receipt in ipairs(found) do

@@ -109,6 +109,9 @@ func (k names) surveyed(topic, subscription string) []string {
 	return append(keys, k.history(topic, subscription))
 }
 
+// state is the first key of one subscription alone.
+func (k names) state(topic, subscription string) string { return k.topic(topic, "s:"+subscription) }
+
 // snapshots is a hash of a topic's slot: snapshot uid -> name.
 func (k names) snapshots(topic string) string { return k.topic(topic, "snapshots") }
 

@@ -12,7 +12,7 @@ var nackScript = newScript("nack", with(onRules, "receipts")...)
 func (s *Store) Nack(ctx context.Context, r subscriptions.NackRequest) (missed []subscriptions.Receipt, err error) {
 	var failures int64
 	err = inChunks(r.Nacks, func(chunk []subscriptions.Nack) error {
-		args := rules(r.Rules, r.Jitter, failures)
+		args := append(rules(r.Rules, r.Jitter, failures), oneIf(r.Use))
 		for _, n := range chunk {
 			args = append(args, member(n.ID, n.Key), n.Number, n.Epoch, wholeMillis(n.AtLeast), encodeFailure(n.Failure))
 		}

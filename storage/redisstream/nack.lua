@@ -7,6 +7,7 @@
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 --       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
+--       then '1' if it counts as a use
 --       then for each receipt: padded id, delivery number, epoch, the least delay in ms, why (failures.lua); at most 200
 -- gives {0, how many delays were spread so far, then the places, from 0, of the receipts that had no effect}
 --
@@ -29,15 +30,18 @@ local function refuse(receipt)
   end
 end
 
-local found = current(REST, 5)
+local found = current(REST + 1, 5)
 for _, receipt in ipairs(found) do
   if not sent[receipt.member] then
     refuse(receipt)
   end
 end
 save_failures()
+if ARGV[REST] == '1' then
+  set('used', now)
+end
 move(LEASED, WAITING, wait)
 move(LEASED, DEAD, dead)
 save()
 announce_due(before, next_due(), urgent or #dead > 0)
-return missing({OK, failures}, found, REST, 5)
+return missing({OK, failures}, found, REST + 1, 5)

@@ -73,7 +73,7 @@ func TestRecordsHoldEveryField(t *testing.T) {
 
 	var sub subscriptions.Subscription
 	fill(reflect.ValueOf(&sub).Elem())
-	sub.TopicDeleted, sub.TopicRetention = false, 0 // found out when a record is read
+	sub.TopicDeleted, sub.TopicRetention, sub.Expires = false, 0, time.Time{} // found out when a record is read
 	text, err = encodeSubscription(sub)
 	if err != nil {
 		t.Fatal(err)

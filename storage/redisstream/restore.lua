@@ -9,7 +9,7 @@
 --       21 …:snapshot:SNAP  22 …:held:SNAP  23 …:left:SNAP  24 …:leftat:SNAP
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 '1' to change nothing
 -- gives {0, 0 done, 2 purge_source must be done first, 3 there is no such snapshot,
---        how many messages became unacked, and how many acked, or would: upper bounds of what keys left in the log}
+--        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}
 --
 -- A script, since the cursor, what is outstanding and the counters must move together. Copying 100,000 messages takes some
 -- tenths of a second at worst: see TestLoadSnapshot.
@@ -18,7 +18,7 @@ local SNAPSHOT, HELD, LEFT, LEFT_AT = unpack(KEYS, 21, 24)
 local stored = redis.call('HMGET', SNAPSHOT, 'expires', 'id', 'n', 'sum', 'bytes', 'over', 'overbytes')
 if not stored[1] or tonumber(stored[1]) <= now then
   save()
-  return {OK, MISSING, 0, 0}
+  return {OK, MISSING, 0, 0, 0}
 end
 local to = {id = stored[2], n = tonumber(stored[3]), sum = tonumber(stored[4])}
 
@@ -46,12 +46,12 @@ end
 
 if ARGV[5] == '1' and state.purge ~= '' then
   save()
-  return {OK, AGAIN, 0, 0}
+  return {OK, AGAIN, 0, 0, 0}
 end
 if ARGV[5] == '1' then
   local unacked, acked = count_changes()
   save()
-  return {OK, DONE, unacked, acked}
+  return {OK, DONE, unacked, acked, (state.over > 0 or tonumber(stored[6]) > 0) and 1 or 0}
 end
 drop_source()
 if redis.call('COPY', HELD, SOURCE) == 1 then
@@ -66,4 +66,4 @@ if state.over > 0 then
   redis.call('COPY', LEFT_AT, OVERFLOWED)
 end
 restart(to, true)
-return {OK, DONE, 0, 0}
+return {OK, DONE, 0, 0, 0}

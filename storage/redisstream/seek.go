@@ -37,7 +37,7 @@ func (s *Store) Seek(ctx context.Context, r subscriptions.SeekRequest) (result s
 			return 0, err
 		}
 		how := f.int()
-		result = subscriptions.SeekResult{Unacked: f.int(), Acked: f.int()}
+		result = subscriptions.SeekResult{Unacked: f.int(), Acked: f.int(), UpperBound: f.int() == 1}
 		if how == sourceAbsent {
 			return how, subscriptions.Errorf(subscriptions.NotFound, "the snapshot does not exist")
 		}

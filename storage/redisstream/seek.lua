@@ -8,13 +8,13 @@
 --       20 …:source:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 time in ms  6 '1' to change nothing
 -- gives {0, 0 done, 1 done but for what purge_source does, 2 that must be done first,
---        how many messages became unacked, and how many acked, or would: upper bounds of what keys left in the log}
+--        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}
 --
 -- A script, since the cursor, what is outstanding and the counters must move together. It takes as long with any backlog.
 local DONE, PURGE, AGAIN = 0, 1, 2
 if state.purge ~= '' then
   save()
-  return {OK, AGAIN, 0, 0}
+  return {OK, AGAIN, 0, 0, 0}
 end
 local kept = redis.call('HMGET', META, 'retention', 'retain:' .. SUB)
 local here = {id = state.id, n = state.n, sum = state.sum}
@@ -73,7 +73,7 @@ end
 if ARGV[6] == '1' then
   local unacked, acked = count_changes()
   save()
-  return {OK, DONE, unacked, acked}
+  return {OK, DONE, unacked, acked, keep_left and 0 or 1}
 end
 gather()
 local below = redis.call('ZCOUNT', SOURCE, '-inf', string.format('%.0f', target.n))
@@ -85,4 +85,4 @@ elseif below + above > 0 then
   set('purge', string.format('%.0f:%.0f', target.n, to.n))
 end
 restart(to, keep_left)
-return {OK, state.purge == '' and DONE or PURGE, 0, 0}
+return {OK, state.purge == '' and DONE or PURGE, 0, 0, 0}

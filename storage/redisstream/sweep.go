@@ -6,7 +6,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var sweepScript = newScript("sweep", with(onRules, "source", "retain", "old", "retention", "filter", "refill")...)
+var sweepScript = newScript("sweep", with(onRules, "source", "oldest", "retain", "old", "retention", "filter", "refill")...)
 
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscriptions.SweepResult, error) {
@@ -26,7 +26,9 @@ func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscr
 	if err != nil {
 		return subscriptions.SweepResult{}, err
 	}
-	result := subscriptions.SweepResult{NextDue: millis(f.int()), More: f.int() == 1, Unused: millis(f.int()), Review: int(f.int())}
+	result := subscriptions.SweepResult{
+		NextDue: millis(f.int()), More: f.int() == 1, Unused: millis(f.int()), Review: int(f.int()), OldestAge: max(0, millis(f.int())),
+	}
 	for epoch := f.int(); len(f.rest) > 0; {
 		d := f.delivery(epoch)
 		d.Failed = f.attempts()

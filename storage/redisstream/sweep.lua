@@ -11,7 +11,7 @@
 --       ms for which the log keeps what was acked
 --       then, with a filter, what was found in the log behind the cursor (filter.lua)
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
---        ms unused, where to go on reviewing or -1, epoch,
+--        ms unused, where to go on reviewing or -1, ms since the oldest unacked was published or -1, epoch,
 --        then for each dead message: padded id, delivery number, attempt, d, what is kept of its failed attempts or ''}
 --
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
@@ -133,14 +133,14 @@ end
 local function left()
   local oldest, dead, lease = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD), head_of(LEASED)
   local first = in_source()
-  return state.purge ~= '' or first and ms_of(first) < cutoff or dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
+  return state.purge ~= '' or first and ms_of(first) < cutoff or most > 0 and dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
     or any_hungry() and redis.call('ZCARD', OUT) < bound
 end
 
 -- soon is the ms until the next time after now at which a lease runs out or dead messages can be taken; -1 without one.
 local function soon()
   local first
-  for _, key in ipairs({LEASED, DEAD}) do
+  for _, key in ipairs(most > 0 and {LEASED, DEAD} or {LEASED}) do
     local at = tonumber(redis.call('ZRANGE', key, string.format('(%.0f', now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2])
     first = at and math.min(at, first or at) or first
   end
@@ -166,7 +166,7 @@ save_queues()
 save_overflows()
 save()
 announce_due(before, next_due(), urgent or places)
-local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - redis.call('HGET', STATE, 'used')), reviewed, state.epoch}
+local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - redis.call('HGET', STATE, 'used')), reviewed, oldest_age(), state.epoch}
 for _, delivery in ipairs(taken) do
   for i = 1, 4 do
     reply[#reply + 1] = delivery[i]

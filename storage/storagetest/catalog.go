@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"postrider/subscriptions"
 )
@@ -39,7 +40,7 @@ func subs(r *rig) kind[subscriptions.SubscriptionName, subscriptions.Subscriptio
 	return kind[subscriptions.SubscriptionName, subscriptions.Subscription]{
 		func(name subscriptions.SubscriptionName, uid string, revision int64) subscriptions.Subscription {
 			s := filled[subscriptions.Subscription]()
-			s.TopicDeleted, s.TopicRetention = false, 0 // are not stored
+			s.TopicDeleted, s.TopicRetention, s.Expires = false, 0, time.Time{} // are not stored
 			s.Name, s.UID, s.Revision = name, uid, revision
 			return s
 		},

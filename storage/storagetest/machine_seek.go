@@ -39,10 +39,14 @@ func (m *machine) seekTo(s *modelSub, r subscriptions.SeekRequest, loosely bool,
 	m.Helper()
 	before := m.stats(s)
 	r.Ref = s.ref
-	var would subscriptions.SeekResult
-	if r.ValidateOnly = true; !loosely {
-		would = must(m, "would seek", func(store subscriptions.Store) (subscriptions.SeekResult, error) { return store.Seek(ctx, r) })
-	}
+	r.ValidateOnly = true
+	would := must(m, "would seek", func(store subscriptions.Store) (subscriptions.SeekResult, error) {
+		would, err := store.Seek(ctx, r)
+		if loosely {
+			would.Unacked, would.Acked = 0, 0
+		}
+		return would, err
+	})
 	r.ValidateOnly = false
 	must(m, "seek", func(store subscriptions.Store) (subscriptions.SeekResult, error) { return store.Seek(ctx, r) })
 	after := m.stats(s)

@@ -159,6 +159,15 @@ func (m *machine) seize() {
 	}
 }
 
+// unused compares how long all have not been used.
+func (m *machine) unused() {
+	refs := make([]subscriptions.Ref, len(m.subs))
+	for i, s := range m.subs {
+		refs[i] = s.ref
+	}
+	must(m, "unused", func(store subscriptions.Store) ([]time.Duration, error) { return store.Unused(ctx, refs) })
+}
+
 // blocked compares what stands in the way of keys, in pages of any size.
 func (m *machine) blocked() {
 	s := m.anySub()
@@ -214,7 +223,7 @@ func (m *machine) extend() {
 
 func (m *machine) nack() {
 	s := m.anySub()
-	r := subscriptions.NackRequest{Ref: s.ref, Rules: s.rules, Jitter: drawJitter(m.T)}
+	r := subscriptions.NackRequest{Ref: s.ref, Rules: s.rules, Jitter: drawJitter(m.T), Use: rapid.Bool().Draw(m.T, "use")}
 	rs := m.receipts(s)
 	for _, receipt := range rs {
 		wait := time.Duration(rapid.SampledFrom([]int64{0, 0, 1, 3000, 12_000}).Draw(m.T, "at least")) * time.Millisecond
@@ -244,7 +253,7 @@ func drawFailure(t *rapid.T) subscriptions.Failure {
 
 func (m *machine) sweep() {
 	s := m.anySub()
-	m.sweepOne(s, rapid.SampledFrom([]int{10, 1, 3}).Draw(m.T, "max"))
+	m.sweepOne(s, rapid.SampledFrom([]int{10, 1, 3, 0}).Draw(m.T, "max"))
 }
 
 // sweepOne sweeps s and tells whether there is more to do.

@@ -35,6 +35,7 @@ var seeking = []check{
 	{"what the log need not keep any more", seekTrim},
 	{"a stale revision, and no state", seekStale},
 	{"what would change", seekValidate},
+	{"what would change of what a key left", seekLeftBound},
 	{"is a use", seekUse},
 }
 

@@ -148,3 +148,34 @@ func seekOldSwept(r *rig) {
 	t.trim()
 	t.holds(1)
 }
+
+// seekLeftBound is about what a key left in the log: how much a seek changes of that is bounded, and said to be.
+func seekLeftBound(r *rig) {
+	t, s := r.ordered()
+	s.rules.Outstanding = 4
+	bound := func(would subscriptions.SeekResult, want bool) {
+		r.Helper()
+		same(r, "upper bound", would.UpperBound, want)
+	}
+	start := r.Clock.Now()
+	t.send("a0", "a1", "a2")
+	s.ack(s.leasesRun(1, "a0")...)
+	before := s.snapshot()
+	bound(s.wouldSeek(start), false)
+	t.send("a3", "a4", "a5", "b0")
+	s.leasesRun(1, "a1", "b0")
+	bound(s.wouldSeek(start), false) // all that was left stays so
+	bound(s.wouldRestore(before), true)
+	r.Clock.Advance(time.Minute)
+	would := s.wouldSeek(r.Clock.Now())
+	bound(would, true)
+	if stats := s.stats(); would.Acked < stats.Undelivered+stats.Outstanding {
+		r.Fatalf("%d would be acked of %+v", would.Acked, stats)
+	}
+	left := s.snapshot()
+	s.drain()
+	s.seek(r.Clock.Now())
+	bound(s.wouldSeek(start), false)
+	bound(s.wouldRestore(left), true)
+	bound(s.wouldRestore(before), false)
+}

@@ -11,6 +11,8 @@ var sweeping = []check{
 	{"nothing to do", sweepNothing},
 	{"dead messages are held", sweepHolds},
 	{"Max", sweepMax},
+	{"none taken", sweepNone},
+	{"age", sweepAge},
 	{"in order of the log", sweepOrder},
 	{"expired leases wait", sweepExpires},
 	{"the next lease to run out", sweepNextDue},
@@ -18,6 +20,8 @@ var sweeping = []check{
 	{"retention ahead of the cursor", sweepRetention},
 	{"retention of all that is outstanding", sweepRetentionOutstanding},
 	{"unused", sweepUnused},
+	{"every use", sweepUses},
+	{"unused, of many", unusedOfMany},
 	{"many expired leases", sweepMany},
 }
 
@@ -59,6 +63,44 @@ func sweepMax(r *rig) {
 	result = s.sweep(2)
 	same(r, "dead", data(result.Dead), []string{"c"})
 	same(r, "more", result.More, false)
+}
+
+// sweepNone leaves dead messages to a later sweep, and counts them as no work.
+func sweepNone(r *rig) {
+	t, s := r.one()
+	t.publish("a", "b")
+	s.kill("a", "b")
+	result := s.sweep(0)
+	same(r, "sweep", result, subscriptions.SweepResult{NextDue: -1, Review: -1})
+	same(r, "dead", s.stats().Dead, 2)
+	same(r, "dead", data(s.sweep(1).Dead), []string{"a"})
+	same(r, "next due", s.sweep(0).NextDue, -1)
+	s.rules.MaxAttempts = 0
+	r.Clock.Advance(hold)
+	s.sweep(0)
+	s.leases(10, "a", "b") // they are not dead any more
+}
+
+func sweepAge(r *rig) {
+	t, s := r.one()
+	s.rules.Retention = 2 * time.Hour
+	age := func(want time.Duration) {
+		r.Helper()
+		same(r, "oldest age", s.sweep(10).OldestAge, want)
+	}
+	t.publish("a")
+	r.Clock.Advance(time.Hour)
+	t.publish("b")
+	age(time.Hour)
+	ds := s.leases(10, "a", "b")
+	age(time.Hour)
+	s.ack(ds[0])
+	age(0)
+	r.Clock.Advance(2 * time.Hour)
+	age(2 * time.Hour)
+	r.Clock.Advance(time.Millisecond)
+	age(0) // dropped by this very sweep
+	same(r, "dropped", s.stats().Dropped, 1)
 }
 
 func sweepOrder(r *rig) {
@@ -182,6 +224,63 @@ func sweepUnused(r *rig) {
 	s.ack(ds...)
 	unused(0)
 	unused(time.Second)
+}
+
+// sweepUses has all that counts as a use, and what does not since a server does it by itself.
+func sweepUses(r *rig) {
+	t, s := r.one()
+	t.publish("a", "b", "c", "d", "e", "f")
+	ds := s.leases(10, "a", "b", "c", "d", "e", "f")
+	nack := subscriptions.NackRequest{Ref: s.ref, Rules: s.rules, Nacks: []subscriptions.Nack{{Receipt: ds[2].Receipt()}}, Use: true}
+	n := s.snapshot()
+	for _, use := range []struct {
+		what   string
+		counts bool
+		do     func()
+	}{
+		{"an ack", true, func() { s.ack(ds[0]) }},
+		{"an ack that comes late", true, func() { s.ack(ds[0]) }},
+		{"a confirmed ack", true, func() { s.confirm(ds[1:2], nil, nil) }},
+		{"an extension", true, func() { s.extend(time.Hour, ds[3:]...) }},
+		{"an extension without effect", true, func() { s.extend(time.Hour, ds[0]) }},
+		{"a nack", true, func() {
+			_, err := r.Store.Nack(r.Context(), nack)
+			r.ok(err)
+		}},
+		{"a nack of a push", false, func() { s.nack(ds[3]) }},
+		{"a release", false, func() { s.release(ds[4]) }},
+		{"a lease of a push", false, func() { s.lease(1) }},
+		{"a publish", false, func() { t.publish("g") }},
+		{"a look", false, func() { s.stats(); s.wouldSeek(r.Clock.Now()); s.wouldRestore(n) }},
+		{"a seek to a snapshot", true, func() { s.restore(n) }},
+		{"a snapshot", true, func() { s.snapshot() }},
+		{"a seek", true, func() { s.seek(r.Clock.Now()) }},
+	} {
+		before := s.sweep(0).Unused
+		r.Clock.Advance(time.Second)
+		use.do()
+		want := before + time.Second
+		if use.counts {
+			want = 0
+		}
+		same(r, use.what, s.sweep(0).Unused, want)
+	}
+}
+
+func unusedOfMany(r *rig) {
+	t, s := r.one()
+	r.Clock.Advance(time.Hour)
+	other, gone := t.attach(), t.attach()
+	gone.drop()
+	r.Clock.Advance(time.Second)
+	_, elsewhere := r.one()
+	elsewhere.ref.Revision = 0 // whatever revision it has by now
+	unused, err := r.Store.Unused(r.Context(), []subscriptions.Ref{s.ref, other.ref, gone.ref, elsewhere.ref})
+	r.ok(err)
+	same(r, "unused", unused, []time.Duration{time.Hour + time.Second, time.Second, 0, 0})
+	unused, err = r.Store.Unused(r.Context(), nil)
+	r.ok(err)
+	same(r, "unused", len(unused), 0)
 }
 
 // sweepMany has more expired leases than one step looks at.
