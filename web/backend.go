@@ -13,6 +13,7 @@ type Backend interface {
 	Publisher
 	Pushes
 	Blocks
+	Messages
 }
 
 // Surveys tell how everything is.
@@ -51,4 +52,12 @@ type Blocks interface {
 	BlockedKeys(context.Context, subscriptions.SubscriptionName, subscriptions.Page) ([]subscriptions.Block, string, error)
 	// UnblockKey takes the message away that blocks a key. NOT_FOUND, ABORTED, FAILED_PRECONDITION, INVALID_ARGUMENT.
 	UnblockKey(context.Context, subscriptions.SubscriptionName, subscriptions.Unblocking) error
+}
+
+// Messages are looked at without leasing them.
+type Messages interface {
+	// Peek lists what a subscription has not acked. A page may be empty and have a next one. NOT_FOUND, INVALID_ARGUMENT.
+	Peek(context.Context, subscriptions.SubscriptionName, subscriptions.Page) ([]subscriptions.Peeked, string, error)
+	// DeadLetters lists dead letters as Peek does messages. NOT_FOUND, FAILED_PRECONDITION, INVALID_ARGUMENT.
+	DeadLetters(context.Context, subscriptions.DeadLetterQuery, subscriptions.Page) ([]subscriptions.DeadLetter, string, error)
 }

@@ -14,6 +14,7 @@ import (
 // What is shown of a message's data at most, in bytes. Indented JSON may be longer than what it comes from.
 const (
 	maxShown    = 64 << 10
+	maxInList   = 8 << 10 // of each of several messages
 	maxShownHex = 8 << 10
 	// maxDepth is how deep JSON may nest that is indented: what is nested deeper grows by the square of it.
 	maxDepth = 32
@@ -30,17 +31,17 @@ type content struct {
 // Cut tells whether there is more than is shown.
 func (c content) Cut() bool { return c.Shown < c.Size }
 
-// newContent shows data as text, json or hex; as "" it is what suits the data.
-func newContent(data []byte, as string) content {
+// newContent shows data as text, json or hex, at most so many bytes of it; as "" it is what suits the data.
+func newContent(data []byte, as string, most int) content {
 	if as != "text" && as != "json" && as != "hex" {
 		as = suitable(data)
 	}
 	c := content{As: as, Size: len(data)}
 	if as == "json" {
-		if len(data) <= maxShown && json.Valid(data) && depth(data) <= maxDepth {
+		if len(data) <= most && json.Valid(data) && depth(data) <= maxDepth {
 			var b bytes.Buffer
 			_ = json.Indent(&b, data, "", "  ") // cannot fail: it is valid
-			if b.Len() <= 2*maxShown {
+			if b.Len() <= 2*most {
 				c.Text, c.Shown = b.String(), len(data)
 				return c
 			}
@@ -48,11 +49,11 @@ func newContent(data []byte, as string) content {
 		c.As = "text"
 	}
 	if c.As == "hex" {
-		c.Shown = min(len(data), maxShownHex)
+		c.Shown = min(len(data), most, maxShownHex)
 		c.Text = hex.Dump(data[:c.Shown])
 		return c
 	}
-	c.Shown = min(len(data), maxShown)
+	c.Shown = min(len(data), most)
 	c.Text = strings.ToValidUTF8(string(data[:c.Shown]), "\uFFFD")
 	return c
 }

@@ -24,7 +24,7 @@ func TestContentIsShownAsSuitsIt(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := newContent([]byte(c.data), c.as)
+			got := newContent([]byte(c.data), c.as, maxShown)
 			if got.As != c.wantAs || got.Text != c.want || got.Shown != c.shown || got.Cut() {
 				t.Errorf("got %+v", got)
 			}
@@ -42,7 +42,7 @@ func TestContentIsBounded(t *testing.T) {
 		"deep":             []byte(strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000)),
 	} {
 		for _, as := range []string{"", "text", "json", "hex"} {
-			if c := newContent(data, as); len(c.Text) > 2*maxShown {
+			if c := newContent(data, as, maxShown); len(c.Text) > 2*maxShown {
 				t.Errorf("%s as %q: %d bytes are shown", name, as, len(c.Text))
 			}
 		}

@@ -104,14 +104,20 @@ func read(t *testing.T, s *Site, path string) string {
 	return string(body)
 }
 
-// checkSafe parses a page as a browser does, and finds what could run, load or send anything that is not ours.
-func checkSafe(t *testing.T, page string) {
+// parsed is a page as a browser has it.
+func parsed(t *testing.T, page string) *html.Node {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range root.Descendants() {
+	return root
+}
+
+// checkSafe parses a page as a browser does, and finds what could run, load or send anything that is not ours.
+func checkSafe(t *testing.T, page string) {
+	t.Helper()
+	for n := range parsed(t, page).Descendants() {
 		if n.Type != html.ElementNode {
 			continue
 		}
@@ -143,12 +149,8 @@ var inline = map[string]bool{"a": true, "time": true, "span": true, "svg": true,
 // shown is the text of a page, with its spaces made single.
 func shown(t *testing.T, page string) string {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
-	for n := range root.Descendants() {
+	for n := range parsed(t, page).Descendants() {
 		if n.Type == html.TextNode {
 			b.WriteString(n.Data)
 		} else if !inline[n.Data] {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	"postrider/subscriptions"
 )
@@ -36,6 +38,18 @@ func (s *Site) secured(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		defer s.recovered(w, r)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// recovered makes a panic the page of an error. Pages are written whole, so there is not half of one before it.
+func (s *Site) recovered(w http.ResponseWriter, r *http.Request) {
+	switch v := recover(); v {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(v)
+	default:
+		s.fail(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+	}
 }

@@ -20,6 +20,7 @@ type subscriptionData struct {
 	Figures       []figure
 	Blocks        []subscriptions.Block
 	MoreBlocks    bool
+	Messages      []messageView // the first of those that wait
 }
 
 // shownBlocks bounds the list of blocked keys.
@@ -51,7 +52,7 @@ func (s *Site) subscription(r *http.Request) (page, error) {
 	}
 	return page{
 		title: name.ID, name: "subscription", data: d,
-		parts: []string{"subscription-state", "subscription-charts", "subscription-blocked", "subscription-settings"},
+		parts: []string{"subscription-state", "subscription-charts", "subscription-blocked", "subscription-messages", "subscription-settings"},
 	}, nil
 }
 
@@ -68,6 +69,15 @@ func (s *Site) look(ctx context.Context, d *subscriptionData) (err error) {
 			return err
 		}
 		d.MoreBlocks = next != ""
+	}
+	if d.Report.Stats.Backlog() > 0 {
+		found, _, err := s.backend.Peek(ctx, d.Sub.Name, subscriptions.Page{Size: peekedAtOnce})
+		if err != nil {
+			return err
+		}
+		for _, m := range found {
+			d.Messages = append(d.Messages, newMessageView(m, "", 0))
+		}
 	}
 	points, err := s.backend.History(ctx, d.Sub.Name)
 	if err != nil {

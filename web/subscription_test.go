@@ -15,11 +15,17 @@ type desk struct {
 	fake
 	sub       subscriptions.Subscription
 	blocks    []subscriptions.Block
+	messages  []subscriptions.Peeked
+	letters   []subscriptions.DeadLetter
+	asked     []subscriptions.DeadLetterQuery
 	points    []subscriptions.Point
 	published []subscriptions.Message
 	unblocked []subscriptions.Unblocking
 	closed    int
 }
+
+// letterID is the id of the dead letter that there is.
+var letterID = subscriptions.NewMessageID(1795959382492, 7, 1234)
 
 // newDesk has a push subscription "billing" of topic "orders", as change leaves it.
 func newDesk(change func(*desk, *subscriptions.SubscriptionReport)) *desk {
@@ -58,6 +64,21 @@ func (d *desk) BlockedKeys(context.Context, subscriptions.SubscriptionName, subs
 
 func (d *desk) History(context.Context, subscriptions.SubscriptionName) ([]subscriptions.Point, error) {
 	return d.points, nil
+}
+
+func (d *desk) Peek(_ context.Context, _ subscriptions.SubscriptionName, p subscriptions.Page) ([]subscriptions.Peeked, string, error) {
+	if p.Token == "" && len(d.messages) > p.Size {
+		return d.messages[:p.Size], "rest", nil
+	}
+	return d.messages, "", nil
+}
+
+func (d *desk) DeadLetters(_ context.Context, q subscriptions.DeadLetterQuery, p subscriptions.Page) ([]subscriptions.DeadLetter, string, error) {
+	d.asked = append(d.asked, q)
+	if len(q.IDs) > 0 && q.IDs[0] != letterID {
+		return nil, "", nil
+	}
+	return d.letters, "", nil
 }
 
 func (d *desk) ClosePushBreaker(context.Context, subscriptions.SubscriptionName) (bool, error) {

@@ -26,13 +26,7 @@ func (s *Site) topic(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := topicData{Name: name.ID, Project: name.Project, Path: topicPath(name), Names: namesOf(o)}
-	d.Report.Topic = t
-	for _, report := range o.Topics {
-		if report.Topic.UID == t.UID {
-			d.Report = report
-		}
-	}
+	d := topicData{Name: name.ID, Project: name.Project, Path: topicPath(name), Names: namesOf(o), Report: topicReportOf(o, t)}
 	var attached []subscriptions.SubscriptionReport
 	for _, sub := range o.Subscriptions {
 		if sub.Subscription.TopicUID == t.UID && !sub.Subscription.Detached {

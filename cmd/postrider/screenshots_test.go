@@ -29,7 +29,12 @@ func TestScreenshots(t *testing.T) {
 	b := browse(t, a.URL())
 	b.expect("status of 404") // one of the pages is that of an error
 	empty := startApp(t, nil)
+	letters, _, err := a.service.DeadLetters(t.Context(), subscriptions.DeadLetterQuery{Topic: topicName("orders-dead")}, subscriptions.Page{Size: 1})
+	if err != nil || len(letters) == 0 {
+		t.Fatal("there is no dead letter:", err)
+	}
 	take := func(origin, name, path string) {
+		path = strings.Replace(path, "LETTER", letters[0].Message.ID.String(), 1)
 		for _, look := range []struct {
 			name  string
 			width int64
@@ -72,6 +77,9 @@ var showcasePages = []struct{ name, path string }{
 	{"push", "/projects/demo/subscriptions/warehouse"},
 	{"pull", "/projects/demo/subscriptions/analytics"},
 	{"blocked", "/projects/demo/subscriptions/ledger"},
+	{"messages", "/projects/demo/subscriptions/warehouse/messages"},
+	{"dead-letters", "/projects/demo/topics/orders-dead/dead-letters"},
+	{"dead-letter", "/projects/demo/topics/orders-dead/dead-letters/LETTER"},
 	{"publish", "/projects/demo/topics/orders/publish"},
 	{"missing", "/projects/demo/topics/absent"},
 }
