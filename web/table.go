@@ -145,9 +145,13 @@ func (t table) Last() int { return min(t.Total, t.Query.Page*rowsPerPage) }
 // newTable selects, sorts and cuts reports into a table.
 func newTable(o subscriptions.Overview, reports []subscriptions.SubscriptionReport, q query) table {
 	t := table{Query: q, All: len(reports), At: o.At}
-	n := namesOf(o)
+	n, dead := namesOf(o), deadLetterTopics(o)
 	for _, r := range reports {
-		if row := newRow(n, r); row.matches(q.Text) {
+		row := newRow(n, r)
+		if row.Backlog > 0 && dead[r.Subscription.TopicUID] && !r.Breaker.Open {
+			row.Condition = condition{"dead letters", warning}
+		}
+		if row.matches(q.Text) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
@@ -163,6 +167,17 @@ func newTable(o subscriptions.Overview, reports []subscriptions.SubscriptionRepo
 		t.Rows = t.Rows[t.First()-1 : t.Last()]
 	}
 	return t
+}
+
+// deadLetterTopics are the UIDs of the topics that dead letters go to.
+func deadLetterTopics(o subscriptions.Overview) map[string]bool {
+	all := map[string]bool{}
+	for _, t := range o.Topics {
+		if len(t.Sources) > 0 {
+			all[t.Topic.UID] = true
+		}
+	}
+	return all
 }
 
 // orders are the ways to sort, from low to high.

@@ -126,3 +126,13 @@ func TestTableHeadsTurnTheirOrder(t *testing.T) {
 		t.Error("the topic is there")
 	}
 }
+
+func TestTableTellsDeadLetters(t *testing.T) {
+	dead := subscriptions.TopicReport{Topic: subscriptions.Topic{Name: topicOf("dead"), UID: "d"}, Sources: []subscriptions.SubscriptionName{subscriptionOf("aaa")}}
+	o := survey([]subscriptions.TopicReport{dead}, testReport("morgue", func(r *subscriptions.SubscriptionReport) {
+		r.Subscription.Topic, r.Subscription.TopicUID, r.Stats.Undelivered = topicOf("dead"), "d", 1
+	}))
+	if got := newTable(o, o.Subscriptions, asked(t, "/?q=dead+letters")); len(got.Rows) != 1 || got.Rows[0].Condition != (condition{"dead letters", warning}) {
+		t.Errorf("got %+v", got.Rows)
+	}
+}

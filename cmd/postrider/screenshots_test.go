@@ -1,18 +1,25 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"postrider/server"
 	"postrider/subscriptions"
+	"postrider/web"
 )
 
 // screenshots in the environment names the folder that TestScreenshots writes to: make screenshots sets it.
@@ -26,7 +33,9 @@ func TestScreenshots(t *testing.T) {
 	}
 	a := startApp(t, nil)
 	fillShowcase(t, a)
-	b := browse(t, a.URL())
+	shown := httptest.NewServer(web.New(aged{a.service}, web.Options{Explain: server.Explain, Warnings: a.ready}).Beside(http.NotFoundHandler()))
+	t.Cleanup(shown.Close)
+	b := browse(t, shown.URL)
 	b.expect("status of 404") // one of the pages is that of an error
 	empty := startApp(t, nil)
 	letters, _, err := a.service.DeadLetters(t.Context(), subscriptions.DeadLetterQuery{Topic: topicName("orders-dead")}, subscriptions.Page{Size: 1})
@@ -60,12 +69,64 @@ func TestScreenshots(t *testing.T) {
 	only := os.Getenv(screenshots + "_ONLY")
 	for _, p := range showcasePages {
 		if only == "" || strings.Contains(p.name, only) {
-			take(a.URL(), p.name, p.path)
+			take(shown.URL, p.name, p.path)
 		}
 	}
 	if only == "" || only == "empty" {
 		take(empty.URL(), "empty", "/")
 	}
+}
+
+// aged is a service as if it had run for hours: nobody waits that long for pictures.
+type aged struct{ *subscriptions.Service }
+
+// wave goes up and down within an hour, differently for every name.
+func wave(name string, minute int) float64 {
+	seed := float64(len(name)*7 + int(name[0]) + int(name[len(name)-1]))
+	return 1 + math.Sin(seed+float64(minute)/9)*0.6 + math.Sin(seed*3+float64(minute)/2.3)*0.15
+}
+
+func (a aged) History(ctx context.Context, name subscriptions.SubscriptionName) ([]subscriptions.Point, error) {
+	points, err := a.Service.History(ctx, name)
+	if err != nil || len(points) == 0 {
+		return points, err
+	}
+	last := points[len(points)-1]
+	points = nil
+	for i := range 61 {
+		p, up := last, wave(name.ID, i)
+		p.At = last.At.Add(time.Duration(i-60) * time.Minute)
+		p.Undelivered, p.Outstanding = int64(float64(last.Undelivered+20)*up), int64(float64(last.Outstanding)*up)
+		p.OldestAge, p.In, p.Out = time.Duration(float64(14*time.Minute)*up), 120*up, 100*wave(name.ID, i+7)
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+func (a aged) Overview(ctx context.Context) (subscriptions.Overview, error) {
+	o, err := a.Service.Overview(ctx)
+	o.Subscriptions = slices.Clone(o.Subscriptions) // what the service returned is shared
+	for i := range o.Subscriptions {
+		r := &o.Subscriptions[i]
+		name := r.Subscription.Name.ID
+		r.Recent = nil
+		for m := range 60 {
+			r.Recent = append(r.Recent, int64(float64(r.Stats.Backlog()+3)*wave(name, m)))
+		}
+		switch name {
+		case "analytics":
+			r.Stats.OldestAge, r.In, r.Out, r.Drains = 14*time.Minute, 2_430, 1_210, -1
+		case "warehouse":
+			r.Stats.OldestAge, r.In, r.Breaker.Since = 13*time.Minute, 12.4, 12*time.Minute
+		case "orders-dead":
+			r.Stats.OldestAge = 3 * time.Hour
+		case "invoices-archive":
+			r.Stats.OldestAge, r.In, r.Out, r.Drains = 4*time.Minute, 3.1, 8.2, 4*time.Minute
+		case "billing", "shipping":
+			r.In, r.Out = 12.4, 12.4
+		}
+	}
+	return o, err
 }
 
 var showcasePages = []struct{ name, path string }{
@@ -120,7 +181,7 @@ func fillShowcase(t *testing.T, a *testApp) {
 		"shipping --topic orders --enable-message-ordering --push-endpoint " + good.url,
 		"warehouse --topic orders --push-endpoint " + down.url,
 		"ledger --topic orders --enable-message-ordering --dead-letter-topic orders-dead --min-retry-delay 60s --push-endpoint " + picky.url,
-		"analytics --topic clicks", "invoices-archive --topic invoices",
+		"analytics --topic clicks --label team=insights", "invoices-archive --topic invoices",
 		"invoices-eu --topic invoices --message-filter attributes.region=\"eu\"",
 		"crm-sync --topic invoices --push-endpoint " + good.url,
 	} {
@@ -152,8 +213,19 @@ func fillShowcase(t *testing.T, a *testApp) {
 		return subscriptions.Message{Data: []byte("invoice"), Attributes: map[string]string{"region": []string{"eu", "us"}[i%2]}}
 	})
 	eventually(t, func() error {
-		if s := stats(t, a.store, "orders-dead"); s.Undelivered < 8 {
-			return fmt.Errorf("%d dead letters", s.Undelivered)
+		o, err := a.service.Overview(t.Context())
+		if err != nil {
+			return err
+		}
+		for _, r := range o.Topics {
+			if r.Topic.Name.ID == "orders-dead" && r.DeadLetters < 8 {
+				return fmt.Errorf("%d dead letters", r.DeadLetters)
+			}
+		}
+		for _, r := range o.Subscriptions {
+			if r.Measured.IsZero() || r.Subscription.Name.ID == "warehouse" && !r.Breaker.Open {
+				return fmt.Errorf("%s is not as it will be", r.Subscription.Name)
+			}
 		}
 		return nil
 	})
