@@ -253,7 +253,7 @@ func TestAMissingDeadLetterTopicIsSaid(t *testing.T) {
 		}
 		w.topic("dead")
 		w.subscribe("dead", "morgue")
-		wait(2 * time.Second) // rather than when a hold is over
+		wait(6 * time.Second) // rather than when a hold is over
 		w.want(w.pullTexts("morgue"), "[a]")
 		w.warned()
 		w.explained("billing")

@@ -15,6 +15,10 @@ const (
 	// and topic is swept although nothing calls for it: for retention and
 	// expiration. At 10,000 subscriptions that is 17 steps a second.
 	slowSweep = 10 * time.Minute
+	// topicGrace is how long a dead-letter topic that was missing is there before
+	// dead letters are moved to it: whoever created it may subscribe to it next, and
+	// subscriptions get what comes after them.
+	topicGrace = 5 * time.Second
 	// sweepRetry is the wait after a failed sweep.
 	sweepRetry = 5 * time.Second
 	// sweepWorkers bounds the sweeps under way at once.
@@ -61,7 +65,7 @@ func newSweeper(s *Service) *sweeper {
 
 // setOwned replaces what this server sweeps. What is new is swept soon: a server
 // that died may have left it something to do. exists tells whether there is a
-// topic: what waited for one to move dead letters to is swept at once.
+// topic: what waited for one to move dead letters to is swept soon.
 func (w *sweeper) setOwned(subs []Subscription, topics []string, snaps []Snapshot, exists func(TopicName) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +76,7 @@ func (w *sweeper) setOwned(subs []Subscription, topics []string, snaps []Snapsho
 	for _, sub := range subs {
 		w.keep(old, sub.UID, sub)
 		if sub.DeadLetter != nil && w.s.warnings.lasts(deadLetterTopicMissing, sub.UID) && exists(sub.DeadLetter.Topic) {
-			w.forward(w.entries[sub.UID], time.Now())
+			w.forward(w.entries[sub.UID], time.Now().Add(topicGrace))
 		}
 		owned[sub.UID] = true
 	}
