@@ -54,6 +54,8 @@ type Options struct {
 	// Issuer signs the tokens of subscriptions that ask for them; without it
 	// their messages cannot be pushed.
 	Issuer *proof.Issuer
+	// Observer hears of pushes; nil for none.
+	Observer Observer
 	// MaxPushes bounds the pushes of this server that are out at once; 0 means
 	// DefaultMaxPushes.
 	MaxPushes int
@@ -68,6 +70,7 @@ type Manager struct {
 	log        *slog.Logger
 	trouble    limiter
 	places     places
+	observer   Observer
 
 	changed chan struct{}
 	mu      sync.Mutex
@@ -80,6 +83,7 @@ func New(backend Backend, o Options) *Manager {
 		backend: backend, transports: &transports{plain: o.Transport, make: o.TransportAs, named: map[string]http.RoundTripper{}}, issuer: o.Issuer, log: o.Logger,
 		userAgent: cmp.Or(o.UserAgent, "Postrider"),
 		changed:   make(chan struct{}, 1),
+		observer:  o.Observer,
 	}
 	m.places.most = int64(cmp.Or(o.MaxPushes, DefaultMaxPushes))
 	if m.transports.plain == nil {
@@ -168,7 +172,7 @@ func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub su
 	fetch, stop := context.WithCancel(fetch)
 	w := &worker{
 		backend: m.backend, transports: m.transports, userAgent: m.userAgent, issuer: m.issuer, log: m.log,
-		trouble: &m.trouble, places: &m.places,
+		trouble: &m.trouble, places: &m.places, observer: m.observer,
 		inbox: newInbox(), store: newPauses(minStoreWait, maxStoreWait),
 	}
 	w.fresh = true

@@ -37,6 +37,7 @@ type worker struct {
 	log        *slog.Logger
 	trouble    *limiter // of all workers: a store that is away is one event
 	places     *places
+	observer   Observer
 	refusals   limiter
 
 	sub    subscriptions.Subscription
@@ -334,6 +335,7 @@ func (w *worker) start(g *grant, d subscriptions.Delivery, probe bool) {
 func (w *worker) post(p *push, d subscriptions.Delivery) {
 	defer p.over()
 	over := false
+	header, observed := w.observed(p.ctx, p, d)
 	report := func(a answer) {
 		p.took, p.reason = time.Since(p.began), classifyFor(a, p.sub.Terminal)
 		a.header = nil
@@ -345,12 +347,13 @@ func (w *worker) post(p *push, d subscriptions.Delivery) {
 			p.reason = brokenOff
 		}
 		over = a.last
+		observed()
 		w.inbox.ended(p, a.last)
 	}
 	if p.ctx.Err() == nil {
 		payload := payloadOf(p.sub, d)
 		transport, err := w.transports.of(p.sub.ClientCertificate)
-		deliver(p.ctx, transport, p.target.proved(p.ctx, d.Message.ID, payload.body, err), payload, report)
+		deliver(p.ctx, transport, p.target.proved(p.ctx, d.Message.ID, payload.body, err).with(header), payload, report)
 	} else {
 		report(answer{err: &exchangeError{reason: noTime, err: context.DeadlineExceeded}, last: true})
 	}

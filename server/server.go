@@ -47,6 +47,8 @@ type Options struct {
 	// Hosts are the names, without port, under which clients may address a server that asks for no key, besides loopback
 	// names and IP addresses, which always work. AnyHost allows every name.
 	Hosts []string
+	// Metrics answers /metrics; without it that is not found.
+	Metrics http.Handler
 	// Issuer signs the tokens of pushes; without one nothing is known of keys.
 	Issuer Issuer
 	// MaxBody bounds the body of a request in bytes; DefaultMaxBody by default.
@@ -99,6 +101,9 @@ func New(backend Backend, o Options) http.Handler {
 	r.Use(h.logged, h.recovered, h.underIssuer, h.knownHost(o.Hosts), h.sameOrigin(), h.readable, properVerb(r, refuseMethod),
 		newBodies(o.MaxBodies).metered, h.boundBody, chimiddleware.GetHead)
 	h.routeUnserved(r)
+	if o.Metrics != nil {
+		r.Method(http.MethodGet, "/metrics", o.Metrics)
+	}
 	strict := api.NewStrictHandlerWithOptions(h, []api.StrictMiddlewareFunc{encoded}, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  h.bodyError,
 		ResponseErrorHandlerFunc: h.fail,

@@ -24,6 +24,7 @@ func (s *Service) Acknowledge(ctx context.Context, name SubscriptionName, ackIDs
 		}
 		if err == nil {
 			s.windows.settled(sub.UID, missed.others(rs))
+			s.observe(ctx, sub, Acked, missed.others(rs))
 		}
 		return missed, err
 	})
@@ -56,6 +57,7 @@ func (s *Service) ModifyAckDeadline(ctx context.Context, name SubscriptionName, 
 		request.Use = true
 		missed.Over, err = s.store.Nack(ctx, request)
 		if err == nil {
+			s.observe(ctx, sub, Nacked, missed.others(rs))
 			s.windows.returned(sub.UID, rs)
 		}
 		return missed, err

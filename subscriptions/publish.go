@@ -15,7 +15,7 @@ func (s *Service) Publish(ctx context.Context, name TopicName, msgs []Message) (
 		if err := validatePublish(msgs); err != nil {
 			return err
 		}
-		ids, err = s.store.Publish(ctx, t.Ref(), msgs)
+		ids, err = s.publish(ctx, t, msgs)
 		return err
 	})
 	return ids, err

@@ -144,7 +144,7 @@ func (s *Service) lease(ctx context.Context, name SubscriptionName, limit int) (
 		}
 		step, cancel := step(ctx)
 		defer cancel()
-		res, err = s.store.Lease(step, LeaseRequest{
+		res, err = s.leaseStep(step, sub, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding),
 			Max: min(limit, MaxPullMessages), MaxBytes: maxPullBytes / 2, Run: sub.run(),
 			Deadline: sub.AckDeadline, Use: true, Jitter: jitter(),

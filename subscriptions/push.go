@@ -31,7 +31,7 @@ func (s *Service) LeasePush(ctx context.Context, name SubscriptionName, limit in
 		step, cancel := step(ctx)
 		defer cancel()
 		l.Subscription, l.Until = sub, time.Now().Add(sub.AckDeadline)
-		l.LeaseResult, err = s.store.Lease(step, LeaseRequest{
+		l.LeaseResult, err = s.leaseStep(step, sub, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(s.outstanding),
 			Max: limit, MaxBytes: maxPullBytes / 2, Run: sub.run(),
 			Deadline: sub.AckDeadline + pushLeaseMargin, Jitter: jitter(),
@@ -83,7 +83,11 @@ func (s *Service) Settle(ctx context.Context, leased Subscription, what Settleme
 				return err
 			}
 		}
-		return s.settleTerminal(ctx, sub, what.Terminals)
+		if err := s.settleTerminal(ctx, sub, what.Terminals); err != nil {
+			return err
+		}
+		s.observeSettlement(ctx, sub, what)
+		return nil
 	})
 	if CodeOf(err) == NotFound {
 		return nil

@@ -24,6 +24,8 @@ type Options struct {
 	// ClientCertificates are those that subscriptions may name; none by default.
 	ClientCertificates ClientCertificates
 	Logger             *slog.Logger
+	// Observer hears of publishes, leases and acks; nil for none.
+	Observer Observer
 }
 
 // Service is the domain's front: it validates, then asks the store. All its
@@ -36,6 +38,7 @@ type Service struct {
 	expiration  time.Duration
 	endpoints   Endpoints
 	log         *slog.Logger
+	observer    Observer // nil for none
 
 	certificates ClientCertificates // nil for none
 
@@ -69,6 +72,7 @@ func NewService(store Store, o Options) *Service {
 	store = marking
 	s := &Service{
 		store: store, server: o.Server, outstanding: o.Outstanding, expiration: o.Expiration, log: o.Logger,
+		observer:  o.Observer,
 		endpoints: o.Endpoints, certificates: o.ClientCertificates,
 
 		hub:       newHub(store),

@@ -237,7 +237,7 @@ func (st *Stream) lease(ctx context.Context, messages, bytes int) ([]Delivery, e
 		}
 		step, cancel := step(ctx)
 		defer cancel()
-		res, err = st.s.store.Lease(step, LeaseRequest{
+		res, err = st.s.leaseStep(step, sub, LeaseRequest{
 			Ref: sub.Ref(), Rules: sub.Rules(st.s.outstanding),
 			Max: messages, MaxBytes: bytes, Run: sub.run(), Deadline: deadline, Use: true, Jitter: jitter(),
 		})

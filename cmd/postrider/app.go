@@ -17,6 +17,7 @@ import (
 
 	"postrider"
 	"postrider/cmd/postrider/port"
+	"postrider/metrics"
 	"postrider/pusher"
 	"postrider/pusher/guard"
 	"postrider/pusher/proof"
@@ -34,6 +35,7 @@ type app struct {
 	guard   *guard.Guard // judges where pushes go
 	service *subscriptions.Service
 	pusher  *pusher.Manager
+	metrics *metrics.Metrics
 	keys    *proof.Keys
 	issuer  *proof.Issuer
 
@@ -93,14 +95,17 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	if err := a.openCertificates(); err != nil {
 		return nil, err
 	}
+	a.metrics = metrics.New(metrics.Options{Version: version(), Series: config.MetricsSeries, Logger: log})
 	a.service = subscriptions.NewService(a.store, subscriptions.Options{
 		Logger: log, Endpoints: a.guard, ClientCertificates: a.certificates, Expiration: config.expiration(),
+		Observer: a.metrics,
 	})
+	a.metrics.Watch(a.service)
 	if err := a.openIssuer(ctx); err != nil {
 		return nil, err
 	}
 	a.pusher = pusher.New(a.service, pusher.Options{
-		Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes,
+		Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes, Observer: pushObserver{a.metrics},
 		Transport: pusher.NewTransport(pushes), TransportAs: a.transportAs(pushes),
 	})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
@@ -131,6 +136,7 @@ func (a *app) newHTTPServer() *http.Server {
 			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
 			MaxBodies: a.config.bodies(),
 			Issuer:    a.issuer,
+			Metrics:   a.metrics.Handler(),
 		}))),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: headerTimeout,

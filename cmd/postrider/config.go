@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"postrider/metrics"
 	"postrider/pusher"
 	"postrider/server"
 	"postrider/storage/private"
@@ -35,6 +36,7 @@ type Config struct {
 	DrainTimeout         time.Duration
 	MaxPushes            int
 	DefaultExpiration    expiry
+	MetricsSeries        int
 	PushAllow            []string
 	PushCAFile           string
 	PushProxy            string // may hold a password
@@ -89,6 +91,8 @@ func serverFlags(c *Config) *pflag.FlagSet {
 	c.DefaultExpiration.after = duration(subscriptions.DefaultExpiration)
 	f.Var(&c.DefaultExpiration, "default-expiration-ttl",
 		"`TIME` without use after which a subscription is deleted that is created without an expirationPolicy, 1d or more, or never")
+	f.IntVar(&c.MetricsSeries, "metrics-series", metrics.DefaultSeries,
+		"`NUMBER` of subscriptions, and as many topics, that have series of their own at /metrics; the rest is summed up")
 	f.StringSliceVar(&c.PushAllow, "push-allow", nil,
 		"`TARGETS` that pushes may go to beside public https endpoints, over http too, separated by commas: "+
 			"networks such as 10.1.0.0/16, addresses, host names, *.NAME for all names below NAME")
@@ -122,6 +126,9 @@ func (c Config) validate(given func(name string) bool) error {
 	}
 	if ttl := c.DefaultExpiration; !ttl.never && time.Duration(ttl.after) < subscriptions.MinExpiration {
 		wrong = append(wrong, usagef("--default-expiration-ttl: %v is less than a day; never keeps subscriptions for ever", &ttl))
+	}
+	if c.MetricsSeries < 1 {
+		wrong = append(wrong, usagef("--metrics-series: %d is not a number from 1", c.MetricsSeries))
 	}
 	if c.MaxBodies != 0 && c.MaxBodies < leastBodies {
 		wrong = append(wrong, usagef("--max-bodies: less than %v, which one large publish takes", size(leastBodies)))
