@@ -247,6 +247,7 @@ type faultyStore struct {
 	mu      sync.Mutex
 	away    bool
 	leases  int
+	reports int
 	onLease func() // called in the middle of each lease
 }
 
@@ -268,6 +269,22 @@ func (s *faultyStore) leased() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.leases
+}
+
+func (s *faultyStore) told() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reports
+}
+
+func (s *faultyStore) ReportPush(ctx context.Context, ref subscriptions.Ref, r subscriptions.PushReport, keep time.Duration) error {
+	if err := s.fault(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.reports++
+	s.mu.Unlock()
+	return s.Store.ReportPush(ctx, ref, r, keep)
 }
 
 func (s *faultyStore) fault() error {

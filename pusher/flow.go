@@ -98,18 +98,22 @@ func (f *flow) observe(p *push) (atLeast time.Duration, c change) {
 // closedUntil is until when nothing new may be leased: for the breaker or the
 // push backoff, or until the rate limit lets a good part of a burst go.
 func (f *flow) closedUntil() time.Time {
-	until := f.back.until
+	until := f.back.notBefore()
 	if f.breaker.state != breakerClosed {
 		until = f.breaker.notBefore()
 	}
+	return later(until, f.paced())
+}
+
+// paced is until when the rate limit lets nothing go; zero when it does.
+func (f *flow) paced() time.Time {
 	if f.pace == nil {
-		return until
+		return time.Time{}
 	}
 	want := float64(max(1, f.pace.Burst()/2))
 	short := want - f.pace.Tokens()
 	if short <= 0 {
-		return until
+		return time.Time{}
 	}
-	wait := time.Duration(math.Ceil(short / float64(f.pace.Limit()) * float64(time.Second)))
-	return later(until, time.Now().Add(wait))
+	return time.Now().Add(time.Duration(math.Ceil(short / float64(f.pace.Limit()) * float64(time.Second))))
 }

@@ -15,6 +15,13 @@ import (
 type Backend interface {
 	Deliveries
 	Breakers
+	Reports
+}
+
+// Reports are what owners say of their pushes, for who asks why nothing is sent.
+type Reports interface {
+	// ReportPush passes on how the pushes of a subscription go. UNAVAILABLE.
+	ReportPush(context.Context, subscriptions.Subscription, subscriptions.PushReport) error
 }
 
 // Breakers are circuit breakers, as the store keeps them from owner to owner.

@@ -24,6 +24,7 @@ type pushback struct {
 	pause             time.Duration
 	paused            time.Time // when the pause began; what began before has had its say
 	until             time.Time
+	asked             time.Time // until when the endpoint asked to be left alone
 }
 
 func newPushback() pushback {
@@ -37,7 +38,7 @@ func (b *pushback) accept() {
 	b.growth.reset()
 	b.pause = 0
 	if !b.failing() {
-		b.paused, b.until = time.Time{}, time.Time{}
+		b.paused, b.until, b.asked = time.Time{}, time.Time{}, time.Time{}
 	}
 }
 
@@ -54,9 +55,14 @@ func (b *pushback) refuse(began time.Time, retryAfter time.Duration) (atLeast ti
 		b.pause, b.paused = b.growth.next(), now
 		b.until = later(b.until, now.Add(b.pause))
 	}
-	b.until = later(b.until, now.Add(retryAfter))
+	if retryAfter > 0 {
+		b.asked = later(b.asked, now.Add(retryAfter))
+	}
 	return max(b.pause, retryAfter)
 }
+
+// notBefore is when the next message may be leased.
+func (b *pushback) notBefore() time.Time { return later(b.until, b.asked) }
 
 func (b *pushback) fade() { b.accepted, b.refused = b.accepted*fading, b.refused*fading }
 

@@ -76,15 +76,15 @@ func TestRetryAfterPausesAllOnceMostAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newPushback()
 		b.successes(20)
-		if d := b.refuse(time.Now(), time.Minute); d != time.Minute || time.Now().Before(b.until) {
-			t.Errorf("the message waits %v, all until %v", d, b.until)
+		if d := b.refuse(time.Now(), time.Minute); d != time.Minute || time.Now().Before(b.notBefore()) {
+			t.Errorf("the message waits %v, all until %v", d, b.notBefore())
 		}
 		b.refusals(9)
-		if d := b.refuse(time.Now(), time.Minute); d != time.Minute || time.Until(b.until) != time.Minute {
-			t.Errorf("the message waits %v, all for %v", d, time.Until(b.until))
+		if d := b.refuse(time.Now(), time.Minute); d != time.Minute || time.Until(b.notBefore()) != time.Minute {
+			t.Errorf("the message waits %v, all for %v", d, time.Until(b.notBefore()))
 		}
-		if d := b.refuse(time.Now(), 0); d >= time.Minute || time.Until(b.until) != time.Minute {
-			t.Errorf("another message waits %v, all for %v", d, time.Until(b.until))
+		if d := b.refuse(time.Now(), 0); d >= time.Minute || time.Until(b.notBefore()) != time.Minute {
+			t.Errorf("another message waits %v, all for %v", d, time.Until(b.notBefore()))
 		}
 	})
 }

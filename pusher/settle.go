@@ -58,8 +58,12 @@ func (w *worker) learn(p *push) {
 		p.atLeast, c = w.flow.observe(p)
 		w.logBreaker(c, p)
 	}
-	if p.reason != accepted {
-		w.logRefusal(p)
+	if p.reason == accepted {
+		return
+	}
+	w.logRefusal(p)
+	if ours {
+		w.reporter.refused(p)
 	}
 }
 

@@ -57,6 +57,8 @@ type worker struct {
 	fresh    bool          // it was not asked yet
 	looking  bool          // it is to be asked
 
+	reporter reporter
+
 	out, bytesOut int       // pushes whose exchange is not over
 	pending       []*push   // with an outcome to be settled
 	settleAt      time.Time // when those are settled at the latest
@@ -80,6 +82,7 @@ func (w *worker) run(fetch, work context.Context) {
 		w.collect()
 		w.settle(work)
 		w.keep(work)
+		w.report(work)
 		w.lease(fetch)
 		if w.done() {
 			break
@@ -103,8 +106,11 @@ func (w *worker) run(fetch, work context.Context) {
 		case k := <-w.kept:
 			w.kept = nil
 			w.noteKept(k)
+		case err := <-w.reporter.reported:
+			w.noteReported(err)
 		case <-w.wakeups():
 			w.hungry = !w.leaving
+			w.reporter.asked = w.waiter.Asked() || w.reporter.asked
 			w.looking = w.flow.breaker.state == breakerOpen
 		case <-w.inbox.ready:
 		case <-w.alarm.at(w.next()):
@@ -116,7 +122,7 @@ func (w *worker) run(fetch, work context.Context) {
 
 // done tells whether nothing is left to be done by a worker that is to stop.
 func (w *worker) done() bool {
-	steps := w.leased != nil || w.settled != nil || w.recalled != nil || w.kept != nil
+	steps := w.leased != nil || w.settled != nil || w.recalled != nil || w.kept != nil || w.reporter.reported != nil
 	return w.leaving && w.out == 0 && len(w.pending) == 0 && !steps
 }
 
@@ -188,7 +194,7 @@ type leased struct {
 
 // lease asks for what there is room for.
 func (w *worker) lease(fetch context.Context) {
-	if w.mayRecall() && !time.Now().Before(later(w.recallAt, w.storeUntil)) {
+	if w.mayRecall() && !time.Now().Before(later(w.recallAt, w.storeUntil)) && w.join(fetch) {
 		w.recall(fetch)
 	}
 	if !w.mayLease() || time.Now().Before(w.leaseAfter()) {
@@ -266,7 +272,8 @@ func (w *worker) giveBack(g *grant, ds []subscriptions.Delivery) {
 	w.soon()
 }
 
-// join makes the worker wait for messages, before its first lease.
+// join makes the worker wait for messages, before its first step: from then on it
+// also hears that somebody closed its breaker, or asks how its pushes go.
 func (w *worker) join(ctx context.Context) bool {
 	if w.waiter != nil {
 		return true
@@ -313,6 +320,7 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 		open := w.flow != nil && w.flow.breaker.state != breakerClosed
 		w.flow = newFlow(sub.PushLimits)
 		w.flow.breaker.unkept = open // what is kept is of another endpoint
+		w.reporter.errors = nil
 	}
 	w.flow.configure(sub.PushLimits)
 	if !w.target.prover.Proves(sub) {

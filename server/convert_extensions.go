@@ -40,6 +40,14 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 	return nil
 }
 
+// apiPushLimits is nil without any.
+func apiPushLimits(l subscriptions.PushLimits) *api.PushLimits {
+	if l == (subscriptions.PushLimits{}) {
+		return nil
+	}
+	return &api.PushLimits{MaxOutstanding: wire.Int32(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
+}
+
 // apiExtensions is nil for a subscription that has none of ours, and does not expire soon.
 func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 	x := &api.SubscriptionExtensions{ClientCertificate: s.ClientCertificate}
@@ -52,9 +60,7 @@ func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 			x.TerminalAnswers.Statuses = append(x.TerminalAnswers.Statuses, wire.Int32(status))
 		}
 	}
-	if l := s.PushLimits; l != (subscriptions.PushLimits{}) {
-		x.PushLimits = &api.PushLimits{MaxOutstanding: wire.Int32(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
-	}
+	x.PushLimits = apiPushLimits(s.PushLimits)
 	if r := s.Routing; r != nil {
 		x.Routing = &api.Routing{Attribute: r.Attribute, Pattern: r.Pattern}
 	}

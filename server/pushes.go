@@ -38,10 +38,34 @@ func (h *handler) Explain(ctx context.Context, r api.ExplainRequestObject) (api.
 		answer.OldestUnackedAge = wire.NewDuration(e.Stats.OldestAge)
 	}
 	if b := e.Breaker; b.Open {
-		now := time.Now()
 		answer.Breaker = &api.OpenBreaker{
-			OpenTime: wire.NewTimestamp(now.Add(-b.Since)), NextProbeTime: wire.NewTimestamp(now.Add(b.Probe)), FailedProbes: wire.Int32(b.Probes),
+			OpenTime: wire.NewTimestamp(b.OpenTime), NextProbeTime: wire.NewTimestamp(b.ProbeTime), FailedProbes: wire.Int32(b.Probes),
 		}
 	}
+	answer.PushLimits = apiPushLimits(e.Limits)
+	if e.Push.Server != "" {
+		answer.Push = apiPushState(e)
+	}
 	return api.Explain200JSONResponse(answer), err
+}
+
+func apiPushState(e subscriptions.Explanation) *api.PushState {
+	optional := func(t time.Time) *wire.Timestamp {
+		if t.IsZero() {
+			return nil
+		}
+		return wire.NewTimestamp(t)
+	}
+	r := e.Push
+	s := &api.PushState{
+		Server: r.Server, Answered: e.Answered, ReportTime: wire.NewTimestamp(r.At), Window: wire.Int32(r.Window), Limit: wire.Int32(r.Limit),
+		InFlight: wire.Int32(r.InFlight), BackoffUntilTime: optional(r.Backoff), RetryAfterUntilTime: optional(r.RetryAfter),
+		RateLimitedUntilTime: optional(r.Paced), HalfOpen: r.HalfOpen, ServerFull: r.Full,
+	}
+	for _, failed := range r.Errors {
+		a := apiAttempt(failed.Attempt)
+		a.MessageID = failed.MessageID.String()
+		s.LastErrors = append(s.LastErrors, a)
+	}
+	return s
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"postrider/subscriptions"
 )
@@ -47,6 +48,24 @@ func TestExplain(t *testing.T) {
 	}
 	if got, _ := s.do(path, `{}`).ok()["breaker"].(map[string]any); got["openTime"] == nil || got["nextProbeTime"] == nil {
 		t.Errorf("the breaker is %v", got)
+	}
+	err = s.service.ReportPush(t.Context(), sub, subscriptions.PushReport{
+		At: time.Unix(1_700_000_000, 0), Window: 40, Limit: 30, InFlight: 7, Backoff: time.Unix(1_700_000_001, 0),
+		Errors: []subscriptions.PushError{{Attempt: subscriptions.Attempt{Number: 2, Failure: subscriptions.Failure{Status: 503, Reason: "no"}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := s.do(path, `{}`).ok()
+	if push, _ := once["push"].(map[string]any); push["window"] != 40.0 || push["backoffUntilTime"] != "2023-11-14T22:13:21Z" || push["answered"] != nil {
+		t.Errorf("the push state is %v", push)
+	}
+	if again := s.do(path, `{}`).ok(); encode(again) != encode(once) {
+		t.Errorf("a moment later %v, first %v", again, once)
+	}
+	s.do("POST "+subPath+":modifyPushConfig", `{}`).ok()
+	if got := s.do(path, `{}`).ok(); got["breaker"] != nil || got["owner"] != nil || got["push"] != nil {
+		t.Errorf("of a pull subscription: %v", got)
 	}
 	s.do("POST /postrider/v1/projects/p/subscriptions/nowhere:explain", "").fails(http.StatusNotFound, "NOT_FOUND", "nowhere")
 }

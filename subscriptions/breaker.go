@@ -16,6 +16,9 @@ type Breaker struct {
 	Since, Probe time.Duration
 	// Probes is how often that failed.
 	Probes int
+	// OpenTime and ProbeTime are the same as times, by the store's clock. Stores set
+	// them.
+	OpenTime, ProbeTime time.Time
 }
 
 // Breakers keeps the state of open circuit breakers beside that of their
@@ -24,7 +27,8 @@ type Breakers interface {
 	// Breaker returns what is kept: the zero value unless it is open.
 	Breaker(context.Context, Ref) (Breaker, error)
 	// KeepBreaker keeps an open breaker. One that has Probes only replaces what is
-	// kept, and kept is false when that was closed meanwhile.
+	// kept, and kept is false when that was closed meanwhile; of the same endpoint it
+	// is open since the same time.
 	KeepBreaker(ctx context.Context, ref Ref, b Breaker) (kept bool, err error)
 	// CloseBreaker forgets it and wakes who waits on the subscription. It tells
 	// whether one was open.

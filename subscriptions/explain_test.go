@@ -10,7 +10,12 @@ import (
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	push := Subscription{Push: &PushConfig{Endpoint: "https://example.com/"}}
-	waiting := Stats{Outstanding: 3}
+	waiting, flowing := Stats{Outstanding: 3}, Stats{Outstanding: 3, Undelivered: 5}
+	at := time.Unix(1_700_000_000, 0)
+	answered := func(r PushReport) Explanation {
+		r.At, r.Age = at, time.Second
+		return Explanation{Owner: "a", Stats: flowing, Push: r, Answered: true}
+	}
 	for _, c := range []struct {
 		name string
 		sub  Subscription
@@ -27,7 +32,13 @@ func TestSummary(t *testing.T) {
 		{"bound", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 10, Undelivered: 5}}, "as many as may be"},
 		{"blocked", push, Explanation{Owner: "a", Stats: waiting, Blocked: 1}, "ordering key"},
 		{"waiting", push, Explanation{Owner: "a", Stats: waiting}, "waits for its retry"},
-		{"flowing", push, Explanation{Owner: "a", Stats: Stats{Outstanding: 3, Undelivered: 5}}, "the store holds nothing up"},
+		{"no answer", push, Explanation{Owner: "a", Stats: flowing, Push: PushReport{RetryAfter: at.Add(time.Hour), At: at}}, "does not say"},
+		{"flowing", push, answered(PushReport{InFlight: 3, Limit: 4}), "nothing is held up: 3 messages"},
+		{"asked to wait", push, answered(PushReport{Limit: 4, RetryAfter: at.Add(13 * time.Second), Backoff: at.Add(time.Second)}), "waits 12s more: the endpoint asked for it with Retry-After"},
+		{"backing off", push, answered(PushReport{Limit: 4, RetryAfter: at.Add(time.Second), Backoff: at.Add(3 * time.Second)}), "waits 2s more, since most pushes were refused"},
+		{"that has passed", push, answered(PushReport{Limit: 4, RetryAfter: at.Add(time.Second)}), "nothing is held up"},
+		{"full server", push, answered(PushReport{Limit: 4, Full: true}), "the server that pushes has as many"},
+		{"on trial", push, answered(PushReport{Limit: 4, InFlight: 4, Window: 10, HalfOpen: true}), "until it has shown"},
 	} {
 		if got := c.e.summary(c.sub, 10); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -50,6 +50,7 @@ type Waiter struct {
 	watch  *topicWatch
 	sub    string
 	paused bool
+	asked  bool
 	// C holds a token when it is worth trying to lease.
 	C chan struct{}
 }
@@ -115,6 +116,15 @@ func (w *Waiter) Pass() {
 	w.watch.hub.mu.Lock()
 	defer w.watch.hub.mu.Unlock()
 	w.watch.wakeOther(w)
+}
+
+// Asked tells whether somebody has asked how pushes go since the last call.
+func (w *Waiter) Asked() bool {
+	w.watch.hub.mu.Lock()
+	defer w.watch.hub.mu.Unlock()
+	was := w.asked
+	w.asked = false
+	return was
 }
 
 // Pause keeps wake-ups for messages from w, which has room for no more, until
@@ -224,6 +234,9 @@ func (t *topicWatch) wake(w Wake) {
 			continue
 		}
 		switch {
+		case w.Kind == Reported:
+		case w.Kind == Asked:
+			t.ask(sub)
 		case w.Kind == Due && w.In > 0:
 			t.dueIn(sub, w.In)
 		case w.Kind == Revised:
@@ -261,6 +274,14 @@ func (t *topicWatch) wakeFirst(sub string, except *Waiter) {
 		default: // has a token already
 		}
 	}
+}
+
+// ask wakes all with a question.
+func (t *topicWatch) ask(sub string) {
+	for _, w := range t.waiters[sub] {
+		w.asked = true
+	}
+	t.wakeAll(sub)
 }
 
 func (t *topicWatch) wakeAll(sub string) {

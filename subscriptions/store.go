@@ -26,6 +26,7 @@ type Store interface {
 	Seeks
 	Blocks
 	Breakers
+	PushReports
 	Surveys
 	DeadLetters
 	Peeks

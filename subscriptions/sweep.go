@@ -245,7 +245,7 @@ func (w *sweeper) watchTopics(ctx context.Context) {
 
 // wake hears of what happens to a topic.
 func (w *sweeper) wake(topic string, wake Wake) {
-	if wake.Kind == Published {
+	if wake.Kind == Published || wake.Kind == Asked || wake.Kind == Reported {
 		return
 	}
 	w.mu.Lock()

@@ -17,6 +17,10 @@ const (
 	Due
 	// Revised: the subscription's configuration changed or its state went.
 	Revised
+	// Asked: somebody wants to know how the pushes of the subscription go, and
+	// Reported: its owner has said so. Neither makes anything due.
+	Asked
+	Reported
 	// Resync: wake-ups may have been lost; look at everything once.
 	Resync
 )

@@ -8,13 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"postrider/server/api"
+	"postrider/server/wire"
 	"postrider/subscriptions"
 )
 
 func newExplain(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain SUBSCRIPTION", Short: "Tell why nothing is pushed now", Args: nArgs(1, 1),
-		Example: "  postrider subscriptions explain billing",
+		Long:    "Tell why nothing is pushed now, or that something is: what the store knows, and what the server that pushes says of it.",
+		Example: "  postrider explain billing",
 	}
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
 		e, err := call[api.ExplainResponse](s.Explain(ctx, name.Project, name.ID, api.Empty{}))
@@ -23,6 +25,12 @@ func newExplain(p process) *cobra.Command {
 		}
 		return s.print.result(e, func() error { return s.print.line("%s", explained(e)) })
 	})
+}
+
+// inGroup puts a command beside the most used ones.
+func inGroup(c *cobra.Command, group string) *cobra.Command {
+	c.GroupID = group
+	return c
 }
 
 // explained is the explanation for people.
@@ -47,8 +55,60 @@ func explained(e api.ExplainResponse) string {
 	for _, w := range e.Warnings {
 		text += "\nwarning: " + w
 	}
+	if l := e.PushLimits; l != nil {
+		text += "\nlimits:"
+		if l.MaxOutstanding > 0 {
+			text += fmt.Sprintf(" %d pushes at once", l.MaxOutstanding)
+		}
+		if l.MaxPerSecond > 0 {
+			text += fmt.Sprintf(" %g a second", l.MaxPerSecond)
+		}
+	}
 	if e.Owner != "" {
 		text += "\npushed by server " + e.Owner
 	}
+	if e.Push != nil {
+		text += explainedPushes(*e.Push)
+	}
 	return text
+}
+
+// explainedPushes is what the server that pushes says.
+func explainedPushes(p api.PushState) string {
+	text := fmt.Sprintf("\nwith the endpoint: %d of at most %d", p.InFlight, p.Limit)
+	if !p.Answered {
+		text = fmt.Sprintf("\nthe server that pushes does not answer; %s ago server %s said:", ageText(p.ReportTime), p.Server) + text
+	}
+	for _, until := range []struct {
+		what string
+		at   *wire.Timestamp
+	}{{"push backoff", p.BackoffUntilTime}, {"Retry-After", p.RetryAfterUntilTime}, {"rate limit", p.RateLimitedUntilTime}} {
+		if until.at != nil {
+			text += "\n" + until.what + " until " + until.at.Format(time.RFC3339)
+		}
+	}
+	for i, failed := range p.LastErrors {
+		if i == 0 {
+			text += "\nlast errors:"
+		}
+		text += "\n  " + attemptText(failed)
+	}
+	return text
+}
+
+// attemptText is a failed attempt in a line.
+func attemptText(a api.FailedAttempt) string {
+	text := ageText(a.Time) + " ago: " + a.Reason
+	if a.Duration != nil {
+		text += " after " + shortDuration(a.Duration.Duration())
+	}
+	if a.Answer != "" {
+		text += ": " + a.Answer
+	}
+	if a.Attempt == 0 {
+		text += " (a probe)"
+	} else {
+		text += fmt.Sprintf(" (attempt %d)", a.Attempt)
+	}
+	return text + " of message " + a.MessageID
 }

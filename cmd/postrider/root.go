@@ -39,6 +39,7 @@ ended the command (130 for Ctrl-C).`,
 		newTopics(p), newSubscriptions(p), newSnapshots(p), newSeek(p),
 		newPublish(p), newPull(p), newTail(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
 		newApply(p), newExport(p), newVersion(p),
+		inGroup(newExplain(p), groupResources),
 	)
 	markRunErrors(root)
 	completeNoFiles(root)

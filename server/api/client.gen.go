@@ -220,7 +220,8 @@ type ClientInterface interface {
 	// ExplainWithBody Tell why nothing is pushed now
 	//
 	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -232,7 +233,8 @@ type ClientInterface interface {
 	// Explain Tell why nothing is pushed now
 	//
 	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -1283,7 +1285,8 @@ func (c *Client) ListSubscriptionDeadLetters(ctx context.Context, project Projec
 // ExplainWithBody Tell why nothing is pushed now
 //
 // What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -1305,7 +1308,8 @@ func (c *Client) ExplainWithBody(ctx context.Context, project ProjectID, subscri
 // Explain Tell why nothing is pushed now
 //
 // What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -5477,7 +5481,8 @@ type ClientWithResponsesInterface interface {
 	// ExplainWithBodyWithResponse Tell why nothing is pushed now
 	//
 	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -5489,7 +5494,8 @@ type ClientWithResponsesInterface interface {
 	// ExplainWithResponse Tell why nothing is pushed now
 	//
 	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -7936,7 +7942,8 @@ func (c *ClientWithResponses) ListSubscriptionDeadLettersWithResponse(ctx contex
 // ExplainWithBodyWithResponse Tell why nothing is pushed now
 //
 // What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -7954,7 +7961,8 @@ func (c *ClientWithResponses) ExplainWithBodyWithResponse(ctx context.Context, p
 // ExplainWithResponse Tell why nothing is pushed now
 //
 // What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and which server pushes. Every server gives the same answer.
+// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
+// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //

@@ -295,8 +295,15 @@ type ExplainResponse struct {
 	// Outstanding Messages with the endpoint, waiting for a retry, behind another of their ordering key, or dead.
 	Outstanding wire.Int64 `json:"outstanding,omitempty"`
 
-	// Owner The server that pushes the subscription, by the name it has in this run.
+	// Owner The server that pushes the subscription, by the name it has in this run; absent if it is pulled.
 	Owner string `json:"owner,omitempty"`
+
+	// Push What the server that pushes a subscription says of it; absent when no server has said anything within an hour. Its
+	// times are by that server's clock.
+	Push *PushState `json:"push,omitempty"`
+
+	// PushLimits What the push endpoint may get at most, whatever flow control would let go.
+	PushLimits *PushLimits `json:"pushLimits,omitempty"`
 
 	// Summary The first thing that stands in the way, in a sentence.
 	Summary string `json:"summary,omitempty"`
@@ -326,6 +333,9 @@ type FailedAttempt struct {
 
 	// Duration How long a push took.
 	Duration *wire.Duration `json:"duration,omitempty"`
+
+	// MessageID The message, where the list is not of one.
+	MessageID string `json:"messageId,omitempty"`
 
 	// Reason Why it failed, in words, 200 bytes at most.
 	Reason string `json:"reason,omitempty"`
@@ -682,12 +692,52 @@ type PushConfig struct {
 
 // PushLimits What the push endpoint may get at most, whatever flow control would let go.
 type PushLimits struct {
-	// MaxOutstanding How many pushes may be with the endpoint at once, 1 to 100,000. Absent, flow control alone decides.
+	// MaxOutstanding How many pushes may be with the endpoint at once, 1 to 100,000. Absent or 0, flow control alone decides.
 	MaxOutstanding wire.Int32 `json:"maxOutstanding,omitempty"`
 
 	// MaxPerSecond How many pushes may begin in a second on average, 0.01 to 100,000. A tenth of a second's worth, at least one,
-	// may begin at once. Absent, there is no limit.
+	// may begin at once. Absent or 0, there is no limit.
 	MaxPerSecond float64 `json:"maxPerSecond,omitempty"`
+}
+
+// PushState What the server that pushes a subscription says of it; absent when no server has said anything within an hour. Its
+// times are by that server's clock.
+type PushState struct {
+	// Answered It was said now. Otherwise the server that pushes did not answer within a second, and this is the last that is known.
+	Answered bool `json:"answered,omitempty"`
+
+	// BackoffUntilTime Push backoff; nothing more is sent before then, since most pushes were refused.
+	BackoffUntilTime *wire.Timestamp `json:"backoffUntilTime,omitempty"`
+
+	// HalfOpen The circuit breaker lets a few pushes at a time go, to see whether the endpoint works again.
+	HalfOpen bool `json:"halfOpen,omitempty"`
+
+	// InFlight How many are with the endpoint.
+	InFlight wire.Int32 `json:"inFlight,omitempty"`
+
+	// LastErrors The last pushes that failed, newest first, 5 at most.
+	LastErrors []FailedAttempt `json:"lastErrors,omitempty"`
+
+	// Limit The least of `window`, `pushLimits.maxOutstanding`, and what a half-open circuit breaker allows.
+	Limit wire.Int32 `json:"limit,omitempty"`
+
+	// RateLimitedUntilTime Nothing more is sent before then, by `pushLimits.maxPerSecond`.
+	RateLimitedUntilTime *wire.Timestamp `json:"rateLimitedUntilTime,omitempty"`
+
+	// ReportTime When it was said.
+	ReportTime *wire.Timestamp `json:"reportTime,omitempty"`
+
+	// RetryAfterUntilTime Nothing more is sent before then, since the endpoint asked for it with Retry-After.
+	RetryAfterUntilTime *wire.Timestamp `json:"retryAfterUntilTime,omitempty"`
+
+	// Server The server that says so.
+	Server string `json:"server,omitempty"`
+
+	// ServerFull The server has as many pushes out, of all subscriptions, as it may (`--max-pushes`).
+	ServerFull bool `json:"serverFull,omitempty"`
+
+	// Window How many pushes flow control lets be with the endpoint at once.
+	Window wire.Int32 `json:"window,omitempty"`
 }
 
 // ReceivedMessage A message as handed out by a pull.

@@ -29,15 +29,21 @@ func (s *Store) keptBreaker(st *state) subscriptions.Breaker {
 	}
 	return subscriptions.Breaker{
 		Open: true, Endpoint: k.endpoint, Since: until(k.opened, s.now), Probe: until(s.now, k.probe), Probes: k.probes,
+		OpenTime: timeOf(k.opened), ProbeTime: timeOf(k.probe),
 	}
 }
 
 // KeepBreaker implements subscriptions.Breakers.
 func (s *Store) KeepBreaker(_ context.Context, ref subscriptions.Ref, b subscriptions.Breaker) (kept bool, err error) {
 	err = s.onState(ref, func(st *state) {
-		if kept = st.breaker != nil || b.Probes == 0; kept {
-			st.breaker = &keptBreaker{s.now - millis(b.Since), s.now + millis(b.Probe), b.Probes, b.Endpoint}
+		if kept = st.breaker != nil || b.Probes == 0; !kept {
+			return
 		}
+		opened := s.now - millis(b.Since)
+		if b.Probes > 0 && st.breaker.endpoint == b.Endpoint {
+			opened = st.breaker.opened
+		}
+		st.breaker = &keptBreaker{opened, s.now + millis(b.Probe), b.Probes, b.Endpoint}
 	})
 	return kept, err
 }

@@ -62,6 +62,7 @@ type state struct {
 
 	history []subscriptions.Counts // survey.go
 	breaker *keptBreaker           // nil while it is closed
+	report  keptReport
 	// source is what leases read before the log, in its order: what was outstanding before a seek.
 	source []unacked
 	from   position // where the cursor was at first

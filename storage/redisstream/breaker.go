@@ -25,6 +25,7 @@ func (s *Store) Breaker(ctx context.Context, ref subscriptions.Ref) (b subscript
 func (f *fields) breaker() subscriptions.Breaker {
 	return subscriptions.Breaker{
 		Open: true, Since: millis(f.int()), Probe: millis(f.int()), Probes: int(f.int()), Endpoint: f.text(),
+		OpenTime: f.time(), ProbeTime: f.time(),
 	}
 }
 

@@ -6,7 +6,8 @@
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
--- gives {0}, or {0, ms it has been open, ms until the next probe, failed probes, endpoint}
+-- gives {0}, or {0, ms it has been open, ms until the next probe, failed probes, endpoint, ms since which it is open, ms of
+--        the next probe}
 --
 -- A script, since a subscription that has gone must be told from one whose breaker is closed.
 save()

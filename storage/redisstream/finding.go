@@ -16,12 +16,14 @@ type findingRecord struct {
 	Breaker *breakerRecord `json:"k,omitempty"`
 }
 
-// breakerRecord is an open breaker. Durations are milliseconds.
+// breakerRecord is an open breaker. Durations and times are milliseconds.
 type breakerRecord struct {
 	Since    int64  `json:"since"`
 	Probe    int64  `json:"probe"`
 	Probes   int    `json:"probes"`
 	Endpoint string `json:"endpoint"`
+	OpenTime int64  `json:"openTime"`
+	NextTime int64  `json:"nextTime"`
 }
 
 func encodeFinding(f subscriptions.Finding) string {
@@ -35,7 +37,7 @@ func encodeFinding(f subscriptions.Finding) string {
 		})
 	}
 	if b := f.Breaker; b.Open {
-		r.Breaker = &breakerRecord{b.Since.Milliseconds(), b.Probe.Milliseconds(), b.Probes, b.Endpoint}
+		r.Breaker = &breakerRecord{b.Since.Milliseconds(), b.Probe.Milliseconds(), b.Probes, b.Endpoint, b.OpenTime.UnixMilli(), b.ProbeTime.UnixMilli()}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -69,6 +71,7 @@ func decodeFinding(uid, stored string) (f subscriptions.Finding, ok bool) {
 	if b := r.Breaker; b != nil {
 		f.Breaker = subscriptions.Breaker{
 			Open: true, Since: millis(b.Since), Probe: millis(b.Probe), Probes: b.Probes, Endpoint: b.Endpoint,
+			OpenTime: time.UnixMilli(b.OpenTime).UTC(), ProbeTime: time.UnixMilli(b.NextTime).UTC(),
 		}
 	}
 	return f, true

@@ -14,5 +14,10 @@ save()
 if ARGV[7] ~= '0' and redis.call('HEXISTS', STATE, 'breaker') == 0 then
   return {OK, 0}
 end
-redis.call('HSET', STATE, 'breaker', string.format('%.0f %.0f %s %s', now - tonumber(ARGV[5]), now + tonumber(ARGV[6]), ARGV[7], ARGV[8]))
+local opened = now - tonumber(ARGV[5])
+if ARGV[7] ~= '0' then
+  local since, endpoint = string.match(redis.call('HGET', STATE, 'breaker'), '^(%d+) %d+ %d+ (.*)$')
+  opened = endpoint == ARGV[8] and tonumber(since) or opened
+end
+redis.call('HSET', STATE, 'breaker', string.format('%.0f %.0f %s %s', opened, now + tonumber(ARGV[6]), ARGV[7], ARGV[8]))
 return {OK, 1}

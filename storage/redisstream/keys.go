@@ -112,6 +112,13 @@ func (k names) surveyed(topic, subscription string) []string {
 // state is the first key of one subscription alone.
 func (k names) state(topic, subscription string) string { return k.topic(topic, "s:"+subscription) }
 
+// reported are the keys of a subscription and what its owner says of its pushes:
+//
+//	report  string: version, ms when it was said, ms until which it counts, JSON; it expires
+func (k names) reported(topic, subscription string) []string {
+	return append(k.subscription(topic, subscription), k.topic(topic, "report:"+subscription))
+}
+
 // snapshots is a hash of a topic's slot: snapshot uid -> name.
 func (k names) snapshots(topic string) string { return k.topic(topic, "snapshots") }
 

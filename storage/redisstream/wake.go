@@ -28,7 +28,8 @@ func (w *watcher) wake(wake subscriptions.Wake) {
 	}
 }
 
-// parseWake reads what scripts publish: "p", "d SUBSCRIPTION MS", "r SUBSCRIPTION". What a newer version may say besides
+// parseWake reads what scripts publish: "p", "d SUBSCRIPTION MS", "r SUBSCRIPTION", and "a SUBSCRIPTION"
+// for Asked and "s SUBSCRIPTION" for Reported. What a newer version may say besides
 // reads as Resync: look at everything once.
 func parseWake(payload string) subscriptions.Wake {
 	kind, rest, _ := strings.Cut(payload, " ")
@@ -40,6 +41,10 @@ func parseWake(payload string) subscriptions.Wake {
 		if n, err := strconv.ParseInt(ms, 10, 64); err == nil {
 			return subscriptions.Wake{Kind: subscriptions.Due, Subscription: sub, In: time.Duration(n) * time.Millisecond}
 		}
+	case "a":
+		return subscriptions.Wake{Kind: subscriptions.Asked, Subscription: sub}
+	case "s":
+		return subscriptions.Wake{Kind: subscriptions.Reported, Subscription: sub}
 	case "r":
 		return subscriptions.Wake{Kind: subscriptions.Revised, Subscription: sub}
 	}

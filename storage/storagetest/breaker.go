@@ -8,12 +8,20 @@ import (
 
 var breaking = []check{
 	{"kept, with time passing", breakerKept},
+	{"since when it is open, and the next probe, stay as they were written", breakerTimes},
 	{"what was closed stays so", breakerClosed},
 	{"closing wakes", breakerWakes},
 	{"it goes with the subscription", breakerDropped},
 }
 
 func (s *sub) breaker() subscriptions.Breaker {
+	s.Helper()
+	b := s.breakerWithTimes()
+	b.OpenTime, b.ProbeTime = time.Time{}, time.Time{}
+	return b
+}
+
+func (s *sub) breakerWithTimes() subscriptions.Breaker {
 	s.Helper()
 	b, err := s.Store.Breaker(s.Context(), s.ref)
 	s.ok(err)
@@ -53,6 +61,28 @@ func breakerKept(r *rig) {
 	s.nack(s.lease(1)...)
 	t.publish("a")
 	s.leases(1, "a") // deliveries go on as the owner decides
+}
+
+func breakerTimes(r *rig) {
+	_, s := r.one()
+	began := r.Clock.Now().UTC()
+	b := subscriptions.Breaker{Open: true, Endpoint: "an endpoint", Since: time.Second, Probe: 5 * time.Second}
+	s.keep(b)
+	want := func(opened, probe time.Duration) {
+		r.Helper()
+		got := s.breakerWithTimes()
+		same(r, "open since", got.OpenTime, began.Add(opened))
+		same(r, "next probe", got.ProbeTime, began.Add(probe))
+	}
+	want(-time.Second, 5*time.Second)
+	r.Clock.Advance(3 * time.Second)
+	want(-time.Second, 5*time.Second)
+	b.Since, b.Probes = 4007*time.Millisecond, 1 // by another clock
+	s.keep(b)
+	want(-time.Second, 8*time.Second)
+	b.Endpoint, b.Since = "another endpoint", time.Second
+	s.keep(b)
+	want(2*time.Second, 8*time.Second)
 }
 
 func breakerClosed(r *rig) {

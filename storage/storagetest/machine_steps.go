@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -168,22 +167,6 @@ func (m *machine) unused() {
 	must(m, "unused", func(store subscriptions.Store) ([]time.Duration, error) { return store.Unused(ctx, refs) })
 }
 
-// blocked compares what stands in the way of keys, in pages of any size.
-func (m *machine) blocked() {
-	s := m.anySub()
-	size := rapid.IntRange(1, 5).Draw(m.T, "page size")
-	must(m, "blocked", func(store subscriptions.Store) (all []subscriptions.Block, err error) {
-		r := subscriptions.BlocksRequest{Ref: s.ref, Max: size}
-		for more := true; more && err == nil; {
-			var page subscriptions.BlocksResult
-			page, err = store.Blocked(ctx, r)
-			all = append(all, page.Blocks...)
-			more, r.After = page.More, page.Next
-		}
-		return all, err
-	})
-}
-
 // peek compares what is unacked, in pages of any size.
 func (m *machine) peek() {
 	s := m.anySub()
@@ -241,14 +224,6 @@ func (m *machine) release() {
 	why := drawFailure(m.T)
 	m.do("release", func(store subscriptions.Store) error { return store.Release(ctx, s.ref, releases(rs, why)) })
 	s.ended(m, rs, true)
-}
-
-// drawFailure draws why an attempt failed, of which several fill what is kept of a message.
-func drawFailure(t *rapid.T) subscriptions.Failure {
-	return rapid.SampledFrom([]subscriptions.Failure{
-		{}, {Reason: "503"}, {Reason: "é %s \\", Status: 599, Took: 1500 * time.Millisecond},
-		{Reason: strings.Repeat("r", subscriptions.MaxReason), Answer: strings.Repeat("a", subscriptions.MaxAnswer), Status: 400},
-	}).Draw(t, "why")
 }
 
 func (m *machine) sweep() {

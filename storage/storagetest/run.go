@@ -29,6 +29,7 @@ func Run(t *testing.T, factory Factory) {
 		"peek":        peeking,
 		"filter":      filtering,
 		"breaker":     breaking,
+		"push report": pushReporting,
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,

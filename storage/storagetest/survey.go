@@ -132,7 +132,7 @@ func surveyBreaker(r *rig) {
 	same(r, "breaker", t.survey(s).Subscriptions[0].Breaker, subscriptions.Breaker{})
 	s.keep(subscriptions.Breaker{Open: true, Endpoint: "e", Since: time.Second, Probe: 5 * time.Second})
 	r.Clock.Advance(2 * time.Second)
-	same(r, "breaker", t.survey(s).Subscriptions[0].Breaker, s.breaker())
+	same(r, "breaker", t.survey(s).Subscriptions[0].Breaker, s.breakerWithTimes())
 }
 
 func (r *rig) findings(position string) subscriptions.Findings {
@@ -155,7 +155,7 @@ func (r *rig) found(uid string, after time.Duration) subscriptions.Finding {
 			}},
 		},
 		Backlog: []int64{0, 11},
-		Breaker: subscriptions.Breaker{Open: true, Endpoint: "an endpoint", Since: time.Second, Probe: 2 * time.Second, Probes: 3},
+		Breaker: subscriptions.Breaker{Open: true, Endpoint: "an endpoint", Since: time.Second, Probe: 2 * time.Second, Probes: 3, OpenTime: time.UnixMilli(1).UTC(), ProbeTime: time.UnixMilli(2).UTC()},
 	}
 }
 
