@@ -115,7 +115,9 @@ func (a *application) run(ctx context.Context, steps []planned) error {
 func (a *application) steps(ctx context.Context, steps []planned) error {
 	for _, step := range steps {
 		if !a.validateOnly {
-			if err := a.do(ctx, step); err != nil {
+			if err := a.do(ctx, step); ctx.Err() != nil {
+				return ctx.Err() // the summary says how far it came
+			} else if err != nil {
 				return fmt.Errorf("%w\n(%s of %d were done; mend it, and apply again)", atLine(step.Resource, err), count(len(a.told), "step"), len(steps))
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -373,4 +375,33 @@ func TestApplyMendsWhatIsBroken(t *testing.T) {
 	if status, out, errors := c.try(file, "apply", "-f", "-"); status != 0 || !strings.Contains(out, "topics/dead -> projects/demo/topics/other") {
 		t.Errorf("exit status %d, %s%s", status, out, errors)
 	}
+}
+
+// Ctrl-C ends between two steps, and what was done is told.
+func TestInterruptedApply(t *testing.T) {
+	t.Parallel()
+	behind := client(t, startApp(t, nil).Addr())
+	c, requests := recording(t, behind)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out := &cancelling{cancel: cancel}
+	p := process{in: strings.NewReader("topics: [{name: one}, {name: two}]"), out: out, err: io.Discard, environ: c.environ}
+	if status := execute(ctx, p, []string{"apply", "-f", "-"}); status != 130 {
+		t.Errorf("exit status %d", status)
+	}
+	if sent := requests(); len(sent) != 1 || !strings.Contains(out.String(), "1 created, 0 updated") {
+		t.Errorf("sent %q, printed\n%s", sent, out.String())
+	}
+}
+
+// cancelling is an output that interrupts when something was created.
+type cancelling struct {
+	bytes.Buffer
+	cancel context.CancelCauseFunc
+}
+
+func (c *cancelling) Write(b []byte) (int, error) {
+	if bytes.HasPrefix(b, []byte("created")) {
+		c.cancel(interruption{syscall.SIGINT})
+	}
+	return c.Buffer.Write(b)
 }
