@@ -17,41 +17,25 @@ import (
 	"postrider/subscriptions"
 )
 
-// access is how resources of a kind are reached at a server.
+// access is how resources of a kind are reached at a server, by a project and an id.
 type access struct {
-	get, remove func(ctx context.Context, c *api.Client, project, id string) (*http.Response, error)
-	create      func(ctx context.Context, c *api.Client, project, id string, body io.Reader) (*http.Response, error)
-	update      func(ctx context.Context, c *api.Client, project, id string, body io.Reader) (*http.Response, error)
+	get, remove func(*api.Client, context.Context, string, string, ...api.RequestEditorFn) (*http.Response, error)
+	create      func(_ *api.Client, _ context.Context, project, id, contentType string, body io.Reader, _ ...api.RequestEditorFn) (*http.Response, error)
+	update      func(_ *api.Client, _ context.Context, project, id string, body io.Reader) (*http.Response, error)
 }
 
 const jsonType = "application/json"
 
 var accesses = map[declared.Kind]access{
 	declared.Topic: {
-		get: func(ctx context.Context, c *api.Client, project, id string) (*http.Response, error) {
-			return c.GetTopic(ctx, project, id)
-		},
-		remove: func(ctx context.Context, c *api.Client, project, id string) (*http.Response, error) {
-			return c.DeleteTopic(ctx, project, id)
-		},
-		create: func(ctx context.Context, c *api.Client, project, id string, body io.Reader) (*http.Response, error) {
-			return c.CreateTopicWithBody(ctx, project, id, jsonType, body)
-		},
-		update: func(ctx context.Context, c *api.Client, project, id string, body io.Reader) (*http.Response, error) {
+		get: (*api.Client).GetTopic, remove: (*api.Client).DeleteTopic, create: (*api.Client).CreateTopicWithBody,
+		update: func(c *api.Client, ctx context.Context, project, id string, body io.Reader) (*http.Response, error) {
 			return c.UpdateTopicWithBody(ctx, project, id, nil, jsonType, body)
 		},
 	},
 	declared.Subscription: {
-		get: func(ctx context.Context, c *api.Client, project, id string) (*http.Response, error) {
-			return c.GetSubscription(ctx, project, id)
-		},
-		remove: func(ctx context.Context, c *api.Client, project, id string) (*http.Response, error) {
-			return c.DeleteSubscription(ctx, project, id)
-		},
-		create: func(ctx context.Context, c *api.Client, project, id string, body io.Reader) (*http.Response, error) {
-			return c.CreateSubscriptionWithBody(ctx, project, id, jsonType, body)
-		},
-		update: func(ctx context.Context, c *api.Client, project, id string, body io.Reader) (*http.Response, error) {
+		get: (*api.Client).GetSubscription, remove: (*api.Client).DeleteSubscription, create: (*api.Client).CreateSubscriptionWithBody,
+		update: func(c *api.Client, ctx context.Context, project, id string, body io.Reader) (*http.Response, error) {
 			return c.UpdateSubscriptionWithBody(ctx, project, id, nil, jsonType, body)
 		},
 	},
@@ -83,7 +67,7 @@ func locate(c *api.Client, kind declared.Kind, name string) (at, error) {
 
 // read is the resource there, and whether there is one.
 func (a at) read(ctx context.Context) (r declared.Resource, there bool, err error) {
-	answer, err := call[json.RawMessage](a.get(ctx, a.Client, a.project, a.id))
+	answer, err := call[json.RawMessage](a.get(a.Client, ctx, a.project, a.id))
 	if notThere(err) {
 		return r, false, nil
 	}
@@ -100,13 +84,13 @@ func notThere(err error) bool {
 
 // put creates a resource with these fields, and answers what the server made of them.
 func (a at) put(ctx context.Context, fields declared.Fields) (declared.Resource, error) {
-	return a.answered(a.create(ctx, a.Client, a.project, a.id, bytes.NewReader(fields.JSON())))
+	return a.answered(a.create(a.Client, ctx, a.project, a.id, jsonType, bytes.NewReader(fields.JSON())))
 }
 
 // change sets the fields of the mask.
 func (a at) change(ctx context.Context, fields declared.Fields, mask string) (declared.Resource, error) {
 	body := declared.Fields{string(a.kind): map[string]any(fields), "updateMask": mask}
-	return a.answered(a.update(ctx, a.Client, a.project, a.id, bytes.NewReader(body.JSON())))
+	return a.answered(a.update(a.Client, ctx, a.project, a.id, bytes.NewReader(body.JSON())))
 }
 
 func (a at) answered(resp *http.Response, err error) (declared.Resource, error) {
@@ -119,7 +103,7 @@ func (a at) answered(resp *http.Response, err error) (declared.Resource, error) 
 
 // drop deletes it.
 func (a at) drop(ctx context.Context) error {
-	_, err := call[api.Empty](a.remove(ctx, a.Client, a.project, a.id))
+	_, err := call[api.Empty](a.remove(a.Client, ctx, a.project, a.id))
 	return err
 }
 
