@@ -31,6 +31,13 @@ func extend(s *subscriptions.Subscription, x *api.SubscriptionExtensions) error 
 			s.Terminal.Statuses = append(s.Terminal.Statuses, int(status))
 		}
 	}
+	switch x.ExpiredMessages {
+	case "", api.ExpiredMessagesUnspecified, api.ExpiredMessagesDrop:
+	case api.ExpiredMessagesDeadLetter:
+		s.DeadLetterLate = true
+	default:
+		return subscriptions.Errorf(subscriptions.InvalidArgument, "postrider.expiredMessages: must be DROP or DEAD_LETTER")
+	}
 	if l := x.PushLimits; l != nil {
 		s.PushLimits = subscriptions.PushLimits{MaxOutstanding: int(l.MaxOutstanding), MaxPerSecond: l.MaxPerSecond}
 	}
@@ -59,6 +66,9 @@ func apiExtensions(s subscriptions.Subscription) *api.SubscriptionExtensions {
 		for _, status := range t.Statuses {
 			x.TerminalAnswers.Statuses = append(x.TerminalAnswers.Statuses, wire.Int32(status))
 		}
+	}
+	if s.DeadLetterLate {
+		x.ExpiredMessages = api.ExpiredMessagesDeadLetter
 	}
 	x.PushLimits = apiPushLimits(s.PushLimits)
 	if r := s.Routing; r != nil {

@@ -30,6 +30,7 @@ type Backend interface {
 	Messages
 	Blocks
 	Peeks
+	Delays
 	Pushes
 	Snapshots
 	Seeks

@@ -68,7 +68,8 @@ func AddAttempt(a Attempt, older []Attempt) []Attempt {
 
 // The attributes by which a dead letter tells of the attempts that failed.
 const (
-	// ReasonAttribute says why the last one did, in a line.
+	// ReasonAttribute says why the last one did, in a line, or that the message's
+	// time to live was over.
 	ReasonAttribute = "postrider-dead-letter-reason"
 	// AttemptsAttribute lists the last ones, newest first, in the form of logfmt with
 	// a semicolon between two:

@@ -13,13 +13,9 @@ const (
 	moveHold = 30 * time.Second
 )
 
-// sweep looks after one subscription, or a topic, and returns when to do so
-// again, and whether it came to the end.
-func (w *sweeper) sweep(ctx context.Context, uid string, sub Subscription, review bool) (next time.Duration, whole bool) {
-	if sub.UID == "" {
-		w.s.logFailure(ctx, "trim a topic", uid, w.s.trim(ctx, uid))
-		return slowDelay(), true
-	}
+// sweep looks after one subscription, and returns when to do so again, and
+// whether it came to the end.
+func (w *sweeper) sweep(ctx context.Context, sub Subscription, review bool) (next time.Duration, whole bool) {
 	place := -1
 	if review {
 		place = 0

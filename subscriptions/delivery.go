@@ -3,6 +3,9 @@ package subscriptions
 // Delivery is a message leased to one caller.
 type Delivery struct {
 	Message Message
+	// LogID is the id of the message's place in the log, if that is another one
+	// than its own: it was delayed.
+	LogID MessageID
 	// Number rises with every lease of the message. It tells this lease from
 	// an earlier one of the same message.
 	Number int64
@@ -16,11 +19,15 @@ type Delivery struct {
 	// Failed are the last attempts that failed, newest first, as far as they are
 	// kept. Leases leave them out.
 	Failed []Attempt
+	// Late is set by Sweep alone: the message is dead since its time to live is
+	// over.
+	Late bool
 }
 
 // Receipt is what a lease is settled with: which message, which delivery of
 // it, and in which seek epoch.
 type Receipt struct {
+	// ID is that of the message's place in the log.
 	ID     MessageID
 	Number int64
 	Epoch  int64
@@ -33,5 +40,13 @@ type Receipt struct {
 
 // Receipt returns what settles d.
 func (d Delivery) Receipt() Receipt {
-	return Receipt{ID: d.Message.ID, Number: d.Number, Epoch: d.Epoch, Key: d.Key, Size: d.Message.Size()}
+	return Receipt{ID: d.Place(), Number: d.Number, Epoch: d.Epoch, Key: d.Key, Size: d.Message.Size()}
+}
+
+// Place is the id of the message's place in the log.
+func (d Delivery) Place() MessageID {
+	if d.LogID.IsZero() {
+		return d.Message.ID
+	}
+	return d.LogID
 }

@@ -72,6 +72,7 @@ var subscriptionFields = map[string]fieldKind{
 	"postrider.webhookSecrets":                 mutable,
 	"postrider.terminalAnswers":                mutable,
 	"postrider.pushLimits":                     mutable,
+	"postrider.expiredMessages":                mutable,
 
 	"bigqueryConfig":     unbuilt,
 	"bigtableConfig":     unbuilt,

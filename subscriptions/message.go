@@ -16,6 +16,8 @@ type Message struct {
 	Data        []byte
 	Attributes  map[string]string
 	OrderingKey string
+	// Timing is for stores, at publish. What they return has none.
+	Timing Timing
 }
 
 // PublishTime is when the store took the message, in its clock's milliseconds.
@@ -64,8 +66,20 @@ func NewMessageID(milli, n, salt int64) MessageID {
 	return MessageID{Milli: milli, Seq: n*seqDigits + salt}
 }
 
+// delayedIDs is what the running counts of delayed messages begin above: a
+// delayed message gets its id when it is published, but its place in the log,
+// with the log's own id, when it is due. So the two kinds of ids never meet, as
+// long as a topic has fewer messages than that.
+const delayedIDs = 500_000_000_000
+
+// NewDelayedID is NewMessageID for the n-th delayed message of a topic.
+func NewDelayedID(milli, n, salt int64) MessageID { return NewMessageID(milli, delayedIDs+n, salt) }
+
 // N is the topic's running count at this message; the first one has 1.
 func (id MessageID) N() int64 { return id.Seq / seqDigits }
+
+// Salt is the random part, 0 to 9,999.
+func (id MessageID) Salt() int64 { return id.Seq % seqDigits }
 
 // Time is the store's clock when the message was published.
 func (id MessageID) Time() time.Time { return time.UnixMilli(id.Milli).UTC() }

@@ -76,6 +76,9 @@ func deadLetter(sub Subscription, d Delivery) Message {
 	if m.Attributes == nil {
 		m.Attributes = map[string]string{}
 	}
+	if d.Late {
+		m.Attributes[ReasonAttribute] = ReasonLate
+	}
 	m.Attributes[attrSourceCount] = strconv.Itoa(d.Attempt)
 	m.Attributes[attrSourceName] = sub.Name.ID
 	m.Attributes[attrSourceProject] = sub.Name.Project

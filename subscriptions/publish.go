@@ -1,6 +1,9 @@
 package subscriptions
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Publish appends all of msgs to a topic or none, and returns their ids in
 // order once the store has them. NOT_FOUND, INVALID_ARGUMENT; RESOURCE_EXHAUSTED
@@ -15,7 +18,14 @@ func (s *Service) Publish(ctx context.Context, name TopicName, msgs []Message) (
 		if err := validatePublish(msgs); err != nil {
 			return err
 		}
+		msgs, err := timed(msgs, time.Now())
+		if err != nil {
+			return err
+		}
 		ids, err = s.publish(ctx, t, msgs)
+		if err == nil {
+			s.sweeper.promise(t.UID, msgs)
+		}
 		return err
 	})
 	return ids, err

@@ -12,6 +12,9 @@ const (
 	ReasonRefused = "refused by the subscriber"
 )
 
+// ReasonLate is why a message is a dead letter whose time to live is over.
+const ReasonLate = "the time of " + AttributeTTL + " is over"
+
 // What is kept of why an attempt failed, in bytes.
 const (
 	MaxReason = 200

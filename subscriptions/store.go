@@ -30,6 +30,7 @@ type Store interface {
 	Surveys
 	DeadLetters
 	Peeks
+	Delays
 	KeyRing
 	Watcher
 }
@@ -119,14 +120,16 @@ type Log interface {
 	// an open slot it only adopts the revision. It never opens a closed slot
 	// again: ErrGone.
 	OpenTopic(context.Context, TopicRef) error
-	// CloseTopic lets nothing more be published or attached. What is attached
+	// CloseTopic lets nothing more be published or attached, and drops what is
+	// delayed. What is attached
 	// stays, and so do snapshots; when there is neither, the slot is emptied.
 	// Once nothing is attached its log is emptied, too, since nobody can seek to a
 	// snapshot. Closing a closed or an absent slot does nothing.
 	CloseTopic(ctx context.Context, uid string) error
 	// Publish appends all of msgs or none and returns their ids in order. With
 	// nothing attached, no snapshot and no retention the messages get ids and are
-	// dropped. RESOURCE_EXHAUSTED when the store is full.
+	// dropped. Those that are not due yet are kept aside in any case: see Delays.
+	// RESOURCE_EXHAUSTED when the store is full.
 	Publish(ctx context.Context, topic TopicRef, msgs []Message) ([]MessageID, error)
 	// Attached lists the names of attached subscriptions, sorted by their text.
 	Attached(ctx context.Context, uid string) ([]SubscriptionName, error)
@@ -189,11 +192,11 @@ type Stats struct {
 	UpperBound bool
 	// Totals since the subscription was created, of which what a seek acks is no
 	// part. Acked counts messages that were acked while outstanding; Expired
-	// leases that ran out; Dropped messages that outlived the retention; Lost
-	// messages that had vanished from the log; DeadLettered moves completed by
+	// leases that ran out; Dropped messages that outlived the retention; Late ones that
+	// were dropped since their own time to live was over; Lost messages that had vanished from the log; DeadLettered moves completed by
 	// SettleDead; Filtered messages that the Match passed over. Of what is dropped ahead of the cursor nobody
 	// knows whether it would have matched.
-	Acked, Nacked, Expired, Dropped, Lost, DeadLettered, Filtered int64
+	Acked, Nacked, Expired, Dropped, Late, Lost, DeadLettered, Filtered int64
 }
 
 // Rules are the parts of a subscription's configuration that steps act on.
@@ -203,6 +206,9 @@ type Rules struct {
 	Retry []Span
 	// MaxAttempts is after how many attempts a message is dead; 0 is never.
 	MaxAttempts int
+	// DeadLetterLate makes a message dead whose time to live is over; else it is
+	// dropped.
+	DeadLetterLate bool
 	// Retention is how long a message is kept unacked; where the topic's is
 	// longer, that counts.
 	Retention time.Duration
@@ -240,8 +246,8 @@ type LeaseResult struct {
 	Deliveries []Delivery
 	// More means that another lease now would find something.
 	More bool
-	// NextDue is when something that is outstanding now next becomes due, as
-	// far as is known; negative when nothing will by itself.
+	// NextDue is when something that is outstanding now, or delayed, next becomes
+	// due, as far as is known; negative when nothing will by itself.
 	NextDue time.Duration
 }
 

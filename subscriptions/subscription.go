@@ -69,6 +69,9 @@ type Subscription struct {
 	// that is soon. It is not stored: it is found out when a record is read.
 	Expires    time.Time
 	DeadLetter *DeadLetterPolicy
+	// DeadLetterLate moves messages to the dead-letter topic whose time to live
+	// (AttributeTTL) is over; else they are dropped.
+	DeadLetterLate bool
 	// Filter is an expression over the attributes of messages, and Routing a
 	// pattern for one of them; empty and nil select all. What either does not
 	// select counts as acked. They cannot be changed.
@@ -160,7 +163,7 @@ func (s Subscription) Rules(outstanding int) Rules {
 		r.Retry = s.Retry.Spans()
 	}
 	if s.DeadLetter != nil {
-		r.MaxAttempts = s.DeadLetter.MaxAttempts
+		r.MaxAttempts, r.DeadLetterLate = s.DeadLetter.MaxAttempts, s.DeadLetterLate
 	}
 	return r
 }

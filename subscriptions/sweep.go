@@ -51,6 +51,9 @@ type sweepEntry struct {
 	snap  Snapshot
 	at    time.Time // when to sweep next; while running, if woken meanwhile
 	index int       // in the queue; -1 while running
+	// owned says that this server owns it, and promised of a topic that this server
+	// looks after messages of it that are not due yet, owned or not.
+	owned, promised bool
 	// reviewed is the revision of sub under which waiting messages were last
 	// looked through for ones that it calls dead.
 	reviewed int64
@@ -88,7 +91,11 @@ func (w *sweeper) setOwned(subs []Subscription, topics []string, snaps []Snapsho
 		w.keepSnapshot(old, snap)
 	}
 	for uid, e := range old {
-		if w.entries[uid] == nil && e.index >= 0 {
+		switch {
+		case w.entries[uid] != nil:
+		case e.promised:
+			e.owned, w.entries[uid] = false, e
+		case e.index >= 0:
 			heap.Remove(&w.queue, e.index)
 		}
 	}
@@ -106,7 +113,7 @@ func (w *sweeper) keep(old map[string]*sweepEntry, uid string, sub Subscription)
 	} else if sub.Revision != e.sub.Revision && sub.DeadLetter != nil {
 		w.forward(e, time.Now())
 	}
-	e.sub = sub
+	e.sub, e.owned = sub, true
 	w.entries[uid] = e
 }
 
@@ -119,7 +126,7 @@ func (w *sweeper) keepSnapshot(old map[string]*sweepEntry, snap Snapshot) {
 	} else if snap.Revision != e.snap.Revision {
 		w.forward(e, time.Now())
 	}
-	e.snap = snap
+	e.snap, e.owned = snap, true
 	w.entries[snap.UID] = e
 }
 
@@ -177,7 +184,11 @@ func (w *sweeper) startDue(ctx context.Context, g *errgroup.Group) time.Duration
 				w.finished(e, w.s.expireSnapshot(ctx, snap), true, 0)
 				return nil
 			}
-			next, whole := w.sweep(ctx, e.uid, sub, review)
+			if sub.UID == "" {
+				w.finishedTopic(e, w.sweepTopic(ctx, e.uid))
+				return nil
+			}
+			next, whole := w.sweep(ctx, sub, review)
 			w.finished(e, next, whole, sub.Revision)
 			return nil
 		})

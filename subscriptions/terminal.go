@@ -48,10 +48,14 @@ func (t TerminalAnswers) check() error {
 	return nil
 }
 
-// validateTerminal demands a place for what is refused for good.
+// validateTerminal demands a place for what is refused for good, and for what has
+// expired if that is to go there.
 func (s *Subscription) validateTerminal() error {
 	if !s.Terminal.empty() && s.DeadLetter == nil {
 		return Errorf(InvalidArgument, "postrider.terminalAnswers: a subscription with terminal answers needs a deadLetterPolicy")
+	}
+	if s.DeadLetterLate && s.DeadLetter == nil {
+		return Errorf(InvalidArgument, "postrider.expiredMessages: a subscription that dead-letters expired messages needs a deadLetterPolicy")
 	}
 	return nil
 }

@@ -61,6 +61,9 @@ func (s Subscription) withExtensions(change Subscription, fields map[string]bool
 		s.PushLimits = change.PushLimits
 		err = firstError(err, s.PushLimits.check())
 	}
+	if masked("expiredMessages") {
+		s.DeadLetterLate = change.DeadLetterLate
+	}
 	if masked("terminalAnswers") {
 		s.Terminal = change.Terminal
 		err = firstError(err, s.Terminal.check())

@@ -80,6 +80,7 @@ func validateAttribute(i int, k, v string) error {
 	// Google's own clients publish their trace context under googclient_.
 	case strings.HasPrefix(k, "goog") && !strings.HasPrefix(k, "googclient_"):
 		return Errorf(InvalidArgument, "messages[%d].attributes[%q]: a key must not start with goog", i, k)
+	case k == AttributeTTL, k == AttributeDeliverAt: // what they say is looked at by itself
 	case strings.HasPrefix(k, reservedAttributes):
 		return Errorf(InvalidArgument, "messages[%d].attributes[%q]: keys that start with %s are the server's own, and it knows none of this name", i, k, reservedAttributes)
 	}

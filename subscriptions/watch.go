@@ -13,7 +13,8 @@ const (
 	Published WakeKind = iota + 1
 	// Due: an outstanding message of the subscription is due, or its first lease
 	// runs out, earlier than was known, In from now. 0 also stands for "try now": a
-	// freed place, a dead message.
+	// freed place, a dead message. Without a subscription it is about a delayed
+	// message of the topic.
 	Due
 	// Revised: the subscription's configuration changed or its state went.
 	Revised
@@ -28,7 +29,7 @@ const (
 // Wake is one wake-up.
 type Wake struct {
 	Kind WakeKind
-	// Subscription is the UID; empty for Published and Resync.
+	// Subscription is the UID; empty for Published, Resync and some that are Due.
 	Subscription string
 	In           time.Duration
 }

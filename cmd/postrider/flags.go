@@ -154,9 +154,36 @@ func (p *pairs) Set(s string) error {
 	if !ok || key == "" {
 		return errors.New("expected KEY=VALUE")
 	}
+	p.put(key, value)
+	return nil
+}
+
+func (p *pairs) put(key, value string) {
 	if *p == nil {
 		*p = pairs{}
 	}
 	(*p)[key] = value
+}
+
+// dueTime is a flag that takes a time, or a duration from now on. The text is as the API takes it.
+type dueTime struct{ text string }
+
+func (m *dueTime) Type() string   { return "time" }
+func (m *dueTime) String() string { return m.text }
+
+func (m *dueTime) Set(s string) error {
+	var d duration
+	if _, err := time.Parse(time.RFC3339, s); err == nil {
+		m.text = s
+	} else if err := d.Set(s); err == nil && d >= 0 {
+		m.text = secondsText(d)
+	} else {
+		return errors.New("expected a time such as 2030-01-31T12:00:00Z, or a duration from now such as 90s, 10m or 7d")
+	}
 	return nil
+}
+
+// secondsText writes a duration as the API does.
+func secondsText(d duration) string {
+	return strconv.FormatFloat(time.Duration(d).Seconds(), 'f', -1, 64) + "s"
 }

@@ -15,21 +15,32 @@ import (
 func newPublish(p process) *cobra.Command {
 	var attributes pairs
 	var orderingKey, file string
+	var ttl duration
+	var at dueTime
 	c := &cobra.Command{
 		Use: "publish TOPIC [DATA…]", Short: "Publish messages, one for each DATA, all of them or none", GroupID: groupClient,
 		Long: "Publish messages, one for each DATA, in one request: all are stored or none. Prints their ids.\n" +
 			"Without DATA and --file it publishes one message that has only attributes.",
 		Args: nArgs(1, -1),
 		Example: `  postrider publish orders '{"order": 1}' '{"order": 2}' --attribute origin=web
+  postrider publish orders remind --deliver-at 2h --ttl 30m
   date | postrider publish orders --file -`,
 	}
 	c.Flags().Var(&attributes, "attribute", "`KEY=VALUE` of an attribute of every message; may be repeated")
 	c.Flags().StringVar(&orderingKey, "ordering-key", "", "`KEY` of every message")
 	c.Flags().StringVarP(&file, "file", "f", "", "`FILE` whose content is the data of one message; - is standard input")
+	c.Flags().Var(&at, "deliver-at", "`TIME` from now, such as 90s or 2d, or of day, such as 2030-01-31T12:00:00Z, before which nobody gets the messages")
+	c.Flags().Var(&ttl, "ttl", "`TIME` after which, from now or from --deliver-at, nobody gets them any more")
 	return onTopic(p, c, func(ctx context.Context, s *session, name subscriptions.TopicName, args []string) error {
 		data, err := messageData(p, file, args)
 		if err != nil {
 			return err
+		}
+		if c.Flags().Changed("ttl") {
+			attributes.put(subscriptions.AttributeTTL, secondsText(ttl))
+		}
+		if at.text != "" {
+			attributes.put(subscriptions.AttributeDeliverAt, at.text)
 		}
 		var body api.PublishRequest
 		for _, d := range data {

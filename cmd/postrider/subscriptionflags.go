@@ -31,6 +31,7 @@ type subscriptionFlags struct {
 	filter      string
 	routing     api.Routing
 	exactlyOnce bool
+	expired     string
 }
 
 func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
@@ -45,6 +46,7 @@ func (f *subscriptionFlags) bind(set *pflag.FlagSet) {
 	set.Var(&f.maxRetry, "max-retry-delay", "`TIME` that retries are at most apart, up to 600s (default 600s if there is a --min-retry-delay)")
 	set.StringVar(&f.deadLetter, "dead-letter-topic", "", "`TOPIC` that takes messages which failed too often")
 	set.Int32Var(&f.attempts, "max-delivery-attempts", 0, "`NUMBER` of deliveries before that, 5 to 100 (default 5)")
+	set.Var(&choice{&f.expired, []string{"drop", "dead-letter"}}, "expired-messages", "what becomes of messages whose --ttl is over: `drop` or dead-letter (default drop)")
 	set.BoolVar(&f.exactlyOnce, "enable-exactly-once-delivery", false, "for pull: accept only acks in time, and never deliver again what was acked")
 	set.Var(&f.labels, "label", "`KEY=VALUE` of a label; may be repeated; all labels together")
 }
@@ -90,6 +92,7 @@ var masks = []struct{ flag, path string }{
 	{"dead-letter-topic", "deadLetterPolicy.deadLetterTopic"},
 	{"max-delivery-attempts", "deadLetterPolicy.maxDeliveryAttempts"},
 	{"clear-dead-letter-policy", "deadLetterPolicy"},
+	{"expired-messages", "postrider.expiredMessages"},
 	{"enable-exactly-once-delivery", "enableExactlyOnceDelivery"},
 	{"label", "labels"},
 	{"clear-labels", "labels"},
@@ -140,6 +143,12 @@ func (f *subscriptionFlags) subscription(s *session) (api.Subscription, error) {
 	if f.routing != (api.Routing{}) {
 		sub.Postrider = cmp.Or(sub.Postrider, &api.SubscriptionExtensions{})
 		sub.Postrider.Routing = &f.routing
+	}
+	if f.expired != "" {
+		sub.Postrider = cmp.Or(sub.Postrider, &api.SubscriptionExtensions{})
+		sub.Postrider.ExpiredMessages = map[string]api.SubscriptionExtensionsExpiredMessages{
+			"drop": api.ExpiredMessagesDrop, "dead-letter": api.ExpiredMessagesDeadLetter,
+		}[f.expired]
 	}
 	sub.DeadLetterPolicy, err = f.deadLetterPolicy(s)
 	return sub, err

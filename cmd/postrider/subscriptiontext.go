@@ -19,9 +19,17 @@ func (s *session) printSubscription(sub api.Subscription, err error) error {
 			"filter", sub.Filter, "routing", routingText(sub.Postrider),
 			"ack deadline", fmt.Sprintf("%ds", sub.AckDeadlineSeconds),
 			"retention", retentionText(sub), "expires", expirationText(sub),
-			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy),
+			"retry", retryText(sub.RetryPolicy), "dead letters", deadLetterText(sub.DeadLetterPolicy), "expired messages", expiredText(sub.Postrider),
 			"labels", mapText(sub.Labels), "state", string(sub.State))
 	})
+}
+
+// expiredText says what becomes of messages whose time to live is over; nothing where they are dropped, as usual.
+func expiredText(x *api.SubscriptionExtensions) string {
+	if x == nil || x.ExpiredMessages != api.ExpiredMessagesDeadLetter {
+		return ""
+	}
+	return "dead letters, too"
 }
 
 func routingText(x *api.SubscriptionExtensions) string {

@@ -12,7 +12,7 @@ import (
 func newTopics(p process) *cobra.Command {
 	c := &cobra.Command{Use: "topics", Short: "Create, read, change and delete topics", GroupID: groupResources, Args: noArgs}
 	c.AddCommand(newTopicCreate(p), newTopicGet(p), newTopicList(p), newTopicUpdate(p), newTopicDelete(p),
-		newTopicSubscriptions(p))
+		newTopicSubscriptions(p), newDelayed(p), newCancelDelayed(p))
 	return c
 }
 

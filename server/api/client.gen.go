@@ -341,6 +341,32 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
 	UnblockKey(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CancelDelayedWithBody Drop messages that are not due yet
+	//
+	// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+	// and is left out of the answer.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+	// malformed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+	CancelDelayedWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelDelayed Drop messages that are not due yet
+	//
+	// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+	// and is left out of the answer.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+	// malformed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+	CancelDelayed(ctx context.Context, project ProjectID, topic TopicID, body CancelDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTopicDeadLettersWithBody List the dead letters of a dead-letter topic
 	//
 	// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
@@ -376,6 +402,32 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
 	ListTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDelayedWithBody List messages that are not due yet
+	//
+	// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+	// to be due first. They belong to no subscription until then.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+	// list did not hand out.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+	ListDelayedWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDelayed List messages that are not due yet
+	//
+	// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+	// to be due first. They belong to no subscription until then.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+	// list did not hand out.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+	ListDelayed(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetReadiness Can the process serve
 	//
@@ -1000,6 +1052,13 @@ type ClientInterface interface {
 	// bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 	// an unknown one is refused.
 	//
+	// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+	// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+	// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+	// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+	// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+	// sent. Id and publish time are those of the publish.
+	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 	// RESOURCE_EXHAUSTED when the store is full.
 	//
@@ -1015,6 +1074,13 @@ type ClientInterface interface {
 	// not start with `goog` (`googclient_` is allowed), values of up to 1,024 bytes; an ordering key of up to 1,024
 	// bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 	// an unknown one is refused.
+	//
+	// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+	// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+	// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+	// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+	// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+	// sent. Id and publish time are those of the publish.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 	// RESOURCE_EXHAUSTED when the store is full.
@@ -1486,6 +1552,52 @@ func (c *Client) UnblockKey(ctx context.Context, project ProjectID, subscription
 	return c.Client.Do(req)
 }
 
+// CancelDelayedWithBody Drop messages that are not due yet
+//
+// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+// and is left out of the answer.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+// malformed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+func (c *Client) CancelDelayedWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelDelayedRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelDelayed Drop messages that are not due yet
+//
+// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+// and is left out of the answer.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+// malformed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+func (c *Client) CancelDelayed(ctx context.Context, project ProjectID, topic TopicID, body CancelDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelDelayedRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListTopicDeadLettersWithBody List the dead letters of a dead-letter topic
 //
 // All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
@@ -1532,6 +1644,52 @@ func (c *Client) ListTopicDeadLettersWithBody(ctx context.Context, project Proje
 // Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
 func (c *Client) ListTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTopicDeadLettersRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDelayedWithBody List messages that are not due yet
+//
+// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+// to be due first. They belong to no subscription until then.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+// list did not hand out.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+func (c *Client) ListDelayedWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDelayedRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDelayed List messages that are not due yet
+//
+// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+// to be due first. They belong to no subscription until then.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+// list did not hand out.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+func (c *Client) ListDelayed(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDelayedRequest(c.Server, project, topic, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2685,6 +2843,13 @@ func (c *Client) GetTopicIamPolicy(ctx context.Context, project ProjectID, topic
 // bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 // an unknown one is refused.
 //
+// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+// sent. Id and publish time are those of the publish.
+//
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 // RESOURCE_EXHAUSTED when the store is full.
 //
@@ -2710,6 +2875,13 @@ func (c *Client) PublishWithBody(ctx context.Context, project ProjectID, topic T
 // not start with `goog` (`googclient_` is allowed), values of up to 1,024 bytes; an ordering key of up to 1,024
 // bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 // an unknown one is refused.
+//
+// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+// sent. Id and publish time are those of the publish.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 // RESOURCE_EXHAUSTED when the store is full.
@@ -3268,6 +3440,60 @@ func NewUnblockKeyRequestWithBody(server string, project ProjectID, subscription
 	return req, nil
 }
 
+// NewCancelDelayedRequest calls the generic CancelDelayed builder with application/json body
+func NewCancelDelayedRequest(server string, project ProjectID, topic TopicID, body CancelDelayedJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCancelDelayedRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewCancelDelayedRequestWithBody constructs an http.Request for the CancelDelayed method, with any body, and a specified content type
+func NewCancelDelayedRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:cancelDelayed", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListTopicDeadLettersRequest calls the generic ListTopicDeadLetters builder with application/json body
 func NewListTopicDeadLettersRequest(server string, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -3303,6 +3529,60 @@ func NewListTopicDeadLettersRequestWithBody(server string, project ProjectID, to
 	}
 
 	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:deadLetters", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListDelayedRequest calls the generic ListDelayed builder with application/json body
+func NewListDelayedRequest(server string, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewListDelayedRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewListDelayedRequestWithBody constructs an http.Request for the ListDelayed method, with any body, and a specified content type
+func NewListDelayedRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:delayed", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -5602,6 +5882,32 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey (the `UnblockKey` operationId).
 	UnblockKeyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body UnblockKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UnblockKeyResult, error)
 
+	// CancelDelayedWithBodyWithResponse Drop messages that are not due yet
+	//
+	// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+	// and is left out of the answer.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+	// malformed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+	CancelDelayedWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelDelayedResult, error)
+
+	// CancelDelayedWithResponse Drop messages that are not due yet
+	//
+	// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+	// and is left out of the answer.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+	// malformed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+	CancelDelayedWithResponse(ctx context.Context, project ProjectID, topic TopicID, body CancelDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelDelayedResult, error)
+
 	// ListTopicDeadLettersWithBodyWithResponse List the dead letters of a dead-letter topic
 	//
 	// All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
@@ -5637,6 +5943,32 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters (the `ListTopicDeadLetters` operationId).
 	ListTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body ListTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ListTopicDeadLettersResult, error)
+
+	// ListDelayedWithBodyWithResponse List messages that are not due yet
+	//
+	// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+	// to be due first. They belong to no subscription until then.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+	// list did not hand out.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+	ListDelayedWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListDelayedResult, error)
+
+	// ListDelayedWithResponse List messages that are not due yet
+	//
+	// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+	// to be due first. They belong to no subscription until then.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+	// list did not hand out.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+	ListDelayedWithResponse(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*ListDelayedResult, error)
 
 	// GetReadinessWithResponse Can the process serve
 	//
@@ -6293,6 +6625,13 @@ type ClientWithResponsesInterface interface {
 	// bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 	// an unknown one is refused.
 	//
+	// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+	// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+	// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+	// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+	// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+	// sent. Id and publish time are those of the publish.
+	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 	// RESOURCE_EXHAUSTED when the store is full.
 	//
@@ -6308,6 +6647,13 @@ type ClientWithResponsesInterface interface {
 	// not start with `goog` (`googclient_` is allowed), values of up to 1,024 bytes; an ordering key of up to 1,024
 	// bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 	// an unknown one is refused.
+	//
+	// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+	// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+	// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+	// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+	// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+	// sent. Id and publish time are those of the publish.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 	// RESOURCE_EXHAUSTED when the store is full.
@@ -6642,6 +6988,35 @@ func (r UnblockKeyResult) StatusCode() int {
 	return 0
 }
 
+type CancelDelayedResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CancelDelayedResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelDelayedResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelDelayedResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ListTopicDeadLettersResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -6665,6 +7040,35 @@ func (r ListTopicDeadLettersResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ListTopicDeadLettersResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ListDelayedResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListDelayedResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDelayedResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDelayedResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -8111,6 +8515,44 @@ func (c *ClientWithResponses) UnblockKeyWithResponse(ctx context.Context, projec
 	return ParseUnblockKeyResult(rsp)
 }
 
+// CancelDelayedWithBodyWithResponse Drop messages that are not due yet
+//
+// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+// and is left out of the answer.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+// malformed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+func (c *ClientWithResponses) CancelDelayedWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelDelayedResult, error) {
+	rsp, err := c.CancelDelayedWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelDelayedResult(rsp)
+}
+
+// CancelDelayedWithResponse Drop messages that are not due yet
+//
+// Drops messages that are not due yet: nobody gets them. One that is due by now, or was never delayed, stays as it is
+// and is left out of the answer.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when there are no ids, or more than 1,000, or one is
+// malformed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed (the `CancelDelayed` operationId).
+func (c *ClientWithResponses) CancelDelayedWithResponse(ctx context.Context, project ProjectID, topic TopicID, body CancelDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelDelayedResult, error) {
+	rsp, err := c.CancelDelayed(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelDelayedResult(rsp)
+}
+
 // ListTopicDeadLettersWithBodyWithResponse List the dead letters of a dead-letter topic
 //
 // All dead letters that a dead-letter topic has, wherever they came from, in the order in which they died.
@@ -8157,6 +8599,44 @@ func (c *ClientWithResponses) ListTopicDeadLettersWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseListTopicDeadLettersResult(rsp)
+}
+
+// ListDelayedWithBodyWithResponse List messages that are not due yet
+//
+// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+// to be due first. They belong to no subscription until then.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+// list did not hand out.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+func (c *ClientWithResponses) ListDelayedWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListDelayedResult, error) {
+	rsp, err := c.ListDelayedWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDelayedResult(rsp)
+}
+
+// ListDelayedWithResponse List messages that are not due yet
+//
+// The messages of a topic that were published with the attribute `postrider-deliver-at` and are not due yet, the first
+// to be due first. They belong to no subscription until then.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this
+// list did not hand out.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
+func (c *ClientWithResponses) ListDelayedWithResponse(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*ListDelayedResult, error) {
+	rsp, err := c.ListDelayed(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDelayedResult(rsp)
 }
 
 // GetReadinessWithResponse Can the process serve
@@ -9126,6 +9606,13 @@ func (c *ClientWithResponses) GetTopicIamPolicyWithResponse(ctx context.Context,
 // bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 // an unknown one is refused.
 //
+// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+// sent. Id and publish time are those of the publish.
+//
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 // RESOURCE_EXHAUSTED when the store is full.
 //
@@ -9147,6 +9634,13 @@ func (c *ClientWithResponses) PublishWithBodyWithResponse(ctx context.Context, p
 // not start with `goog` (`googclient_` is allowed), values of up to 1,024 bytes; an ordering key of up to 1,024
 // bytes. Messages of one request share one ordering key. Attributes named `postrider-…` are Postrider's own:
 // an unknown one is refused.
+//
+// Extensions: `postrider-deliver-at` says when a message is due, at most 31 days ahead: a time as in RFC 3339, or
+// seconds from now such as `90`, `90s` or `1.5s`; a time that has passed is now. Subscriptions that are there then get
+// it; until then it is in no backlog. It takes a message without ordering key. `postrider-ttl` says for how long the
+// message may be delivered, in such seconds, at most 31 days, from the publish or from when it is due; after that it is
+// dropped, or dead-lettered as the subscription's `postrider.expiredMessages` says. Receivers get both attributes as they were
+// sent. Id and publish time are those of the publish.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when a limit is broken;
 // RESOURCE_EXHAUSTED when the store is full.
@@ -9675,6 +10169,53 @@ func ParseUnblockKeyResult(rsp *http.Response) (*UnblockKeyResult, error) {
 	return response, nil
 }
 
+// ParseCancelDelayedResult parses an HTTP response from a CancelDelayedWithResponse call
+func ParseCancelDelayedResult(rsp *http.Response) (*CancelDelayedResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelDelayedResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CancelDelayedResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListTopicDeadLettersResult parses an HTTP response from a ListTopicDeadLettersWithResponse call
 func ParseListTopicDeadLettersResult(rsp *http.Response) (*ListTopicDeadLettersResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9691,6 +10232,53 @@ func ParseListTopicDeadLettersResult(rsp *http.Response) (*ListTopicDeadLettersR
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ListDeadLettersResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListDelayedResult parses an HTTP response from a ListDelayedWithResponse call
+func ParseListDelayedResult(rsp *http.Response) (*ListDelayedResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDelayedResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListDelayedResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -49,6 +49,13 @@ const (
 	SubscriptionStateUnspecified   SubscriptionState = "STATE_UNSPECIFIED"
 )
 
+// Defines values for SubscriptionExtensionsExpiredMessages.
+const (
+	ExpiredMessagesDeadLetter  SubscriptionExtensionsExpiredMessages = "DEAD_LETTER"
+	ExpiredMessagesDrop        SubscriptionExtensionsExpiredMessages = "DROP"
+	ExpiredMessagesUnspecified SubscriptionExtensionsExpiredMessages = "EXPIRED_MESSAGES_UNSPECIFIED"
+)
+
 // Defines values for TopicState.
 const (
 	TopicStateActive                 TopicState = "ACTIVE"
@@ -128,6 +135,18 @@ type BlockedKey struct {
 // BlockedKeyState DELIVERING: a subscriber has the message now. WAITING: for its next attempt. DEAD: to be moved to the dead-letter
 // topic, which must exist for that.
 type BlockedKeyState string
+
+// CancelDelayedRequest defines model for CancelDelayedRequest.
+type CancelDelayedRequest struct {
+	// MessageIDs The messages to drop, 1 to 1,000.
+	MessageIDs []string `json:"messageIds,omitempty"`
+}
+
+// CancelDelayedResponse defines model for CancelDelayedResponse.
+type CancelDelayedResponse struct {
+	// MessageIDs Those that were dropped.
+	MessageIDs []string `json:"messageIds,omitempty"`
+}
 
 // CloseBreakerResponse defines model for CloseBreakerResponse.
 type CloseBreakerResponse struct {
@@ -234,6 +253,24 @@ type DeadLetterPolicy struct {
 
 	// MaxDeliveryAttempts How many deliveries a message gets, 5 to 100; 0 or absent is 5.
 	MaxDeliveryAttempts wire.Int32 `json:"maxDeliveryAttempts,omitempty"`
+}
+
+// DelayedMessage A message that is not due yet.
+type DelayedMessage struct {
+	// Attributes The message's attributes.
+	Attributes map[string]string `json:"attributes,omitempty"`
+
+	// Bytes The size of its data and attributes.
+	Bytes wire.Int64 `json:"bytes,omitempty"`
+
+	// DueTime When it will be delivered.
+	DueTime *wire.Timestamp `json:"dueTime,omitempty"`
+
+	// MessageID As the publish answered, and as receivers will get it.
+	MessageID string `json:"messageId,omitempty"`
+
+	// PublishTime When the server took the message.
+	PublishTime *wire.Timestamp `json:"publishTime,omitempty"`
 }
 
 // DetachSubscriptionResponse Nothing.
@@ -426,6 +463,30 @@ type ListDeadLettersResponse struct {
 
 	// NextPageToken Asks for the next page; absent on the last.
 	NextPageToken string `json:"nextPageToken,omitempty"`
+}
+
+// ListDelayedRequest defines model for ListDelayedRequest.
+type ListDelayedRequest struct {
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 200 come at a time.
+	PageSize wire.Int32 `json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken string `json:"pageToken,omitempty"`
+}
+
+// ListDelayedResponse defines model for ListDelayedResponse.
+type ListDelayedResponse struct {
+	// Messages The messages of this page, the first to be due first.
+	Messages []DelayedMessage `json:"messages,omitempty"`
+
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+
+	// TotalBytes Their size.
+	TotalBytes wire.Int64 `json:"totalBytes,omitempty"`
+
+	// TotalMessages How many messages of the topic are not due yet, on whatever page.
+	TotalMessages wire.Int64 `json:"totalMessages,omitempty"`
 }
 
 // ListSnapshotsResponse One page of snapshots.
@@ -958,6 +1019,13 @@ type SubscriptionExtensions struct {
 	// with a `ttl` of less than two weeks, from half of it; ignored in requests.
 	ExpireTime *wire.Timestamp `json:"expireTime,omitempty" output:"true"`
 
+	// ExpiredMessages What becomes of a message whose `postrider-ttl` is over. DROP, which is also so when this is absent: it is dropped
+	// and counted. DEAD_LETTER: it goes to the dead-letter topic, with the reason in the attribute
+	// `postrider-dead-letter-reason`; this takes a `deadLetterPolicy`. It happens when the message would be delivered,
+	// or some minutes later where nobody asks for messages; there, one behind another that has time left, or of a
+	// subscription with a `filter` or `routing`, may have to wait for a delivery.
+	ExpiredMessages SubscriptionExtensionsExpiredMessages `enum:"EXPIRED_MESSAGES_UNSPECIFIED,DROP,DEAD_LETTER" json:"expiredMessages,omitempty"`
+
 	// PushLimits What the push endpoint may get at most, whatever flow control would let go.
 	PushLimits *PushLimits `json:"pushLimits,omitempty"`
 
@@ -974,6 +1042,13 @@ type SubscriptionExtensions struct {
 	// put the new secret first and keep the old one until the receiver knows the new one.
 	WebhookSecrets []WebhookSecret `json:"webhookSecrets,omitempty"`
 }
+
+// SubscriptionExtensionsExpiredMessages What becomes of a message whose `postrider-ttl` is over. DROP, which is also so when this is absent: it is dropped
+// and counted. DEAD_LETTER: it goes to the dead-letter topic, with the reason in the attribute
+// `postrider-dead-letter-reason`; this takes a `deadLetterPolicy`. It happens when the message would be delivered,
+// or some minutes later where nobody asks for messages; there, one behind another that has time left, or of a
+// subscription with a `filter` or `routing`, may have to wait for a delivery.
+type SubscriptionExtensionsExpiredMessages string
 
 // TerminalAnswers Answers of a push endpoint that refuse a message for good: it goes to the dead-letter topic at once. Without it every
 // refusal is tried again. It takes a `deadLetterPolicy`.
@@ -1224,8 +1299,14 @@ type SeekUndoablyJSONRequestBody = SeekUndoablyRequest
 // UnblockKeyJSONRequestBody defines body for UnblockKey for application/json ContentType.
 type UnblockKeyJSONRequestBody = UnblockKeyRequest
 
+// CancelDelayedJSONRequestBody defines body for CancelDelayed for application/json ContentType.
+type CancelDelayedJSONRequestBody = CancelDelayedRequest
+
 // ListTopicDeadLettersJSONRequestBody defines body for ListTopicDeadLetters for application/json ContentType.
 type ListTopicDeadLettersJSONRequestBody = ListDeadLettersRequest
+
+// ListDelayedJSONRequestBody defines body for ListDelayed for application/json ContentType.
+type ListDelayedJSONRequestBody = ListDelayedRequest
 
 // SetSchemaIamPolicyJSONRequestBody defines body for SetSchemaIamPolicy for application/json ContentType.
 type SetSchemaIamPolicyJSONRequestBody = SetIamPolicyRequest

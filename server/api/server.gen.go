@@ -51,9 +51,15 @@ type ServerInterface interface {
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// CancelDelayed Drop messages that are not due yet
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed)
+	CancelDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
 	// ListTopicDeadLetters List the dead letters of a dead-letter topic
 	// (POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters)
 	ListTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
+	// ListDelayed List messages that are not due yet
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:delayed)
+	ListDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(w http.ResponseWriter, r *http.Request)
@@ -237,9 +243,21 @@ func (_ Unimplemented) UnblockKey(w http.ResponseWriter, r *http.Request, projec
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// CancelDelayed Drop messages that are not due yet
+// (POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed)
+func (_ Unimplemented) CancelDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ListTopicDeadLetters List the dead letters of a dead-letter topic
 // (POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters)
 func (_ Unimplemented) ListTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListDelayed List messages that are not due yet
+// (POST /postrider/v1/projects/{project}/topics/{topic}:delayed)
+func (_ Unimplemented) ListDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -775,6 +793,41 @@ func (siw *ServerInterfaceWrapper) UnblockKey(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// CancelDelayed operation middleware
+func (siw *ServerInterfaceWrapper) CancelDelayed(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CancelDelayed(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListTopicDeadLetters operation middleware
 func (siw *ServerInterfaceWrapper) ListTopicDeadLetters(w http.ResponseWriter, r *http.Request) {
 
@@ -801,6 +854,41 @@ func (siw *ServerInterfaceWrapper) ListTopicDeadLetters(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListTopicDeadLetters(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListDelayed operation middleware
+func (siw *ServerInterfaceWrapper) ListDelayed(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDelayed(w, r, project, topic)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2397,7 +2485,13 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey", wrapper.UnblockKey)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:cancelDelayed", wrapper.CancelDelayed)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:deadLetters", wrapper.ListTopicDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:delayed", wrapper.ListDelayed)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/readyz", wrapper.GetReadiness)
@@ -3211,6 +3305,75 @@ func (response UnblockKeydefaultJSONResponse) VisitUnblockKeyResponse(w http.Res
 	return err
 }
 
+type CancelDelayedRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *CancelDelayedJSONRequestBody
+}
+
+type CancelDelayedResponseObject interface {
+	VisitCancelDelayedResponse(w http.ResponseWriter) error
+}
+
+type CancelDelayed200JSONResponse CancelDelayedResponse
+
+func (response CancelDelayed200JSONResponse) VisitCancelDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelDelayed400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response CancelDelayed400JSONResponse) VisitCancelDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelDelayed404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CancelDelayed404JSONResponse) VisitCancelDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelDelayeddefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response CancelDelayeddefaultJSONResponse) VisitCancelDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTopicDeadLettersRequestObject struct {
 	Project ProjectID `json:"project"`
 	Topic   TopicID   `json:"topic"`
@@ -3269,6 +3432,75 @@ type ListTopicDeadLettersdefaultJSONResponse struct {
 }
 
 func (response ListTopicDeadLettersdefaultJSONResponse) VisitListTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDelayedRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *ListDelayedJSONRequestBody
+}
+
+type ListDelayedResponseObject interface {
+	VisitListDelayedResponse(w http.ResponseWriter) error
+}
+
+type ListDelayed200JSONResponse ListDelayedResponse
+
+func (response ListDelayed200JSONResponse) VisitListDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDelayed400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response ListDelayed400JSONResponse) VisitListDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDelayed404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListDelayed404JSONResponse) VisitListDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDelayeddefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ListDelayeddefaultJSONResponse) VisitListDelayedResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5911,9 +6143,15 @@ type StrictServerInterface interface {
 	// UnblockKey Drop or dead-letter the message that blocks an ordering key
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:unblockKey)
 	UnblockKey(ctx context.Context, request UnblockKeyRequestObject) (UnblockKeyResponseObject, error)
+	// CancelDelayed Drop messages that are not due yet
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:cancelDelayed)
+	CancelDelayed(ctx context.Context, request CancelDelayedRequestObject) (CancelDelayedResponseObject, error)
 	// ListTopicDeadLetters List the dead letters of a dead-letter topic
 	// (POST /postrider/v1/projects/{project}/topics/{topic}:deadLetters)
 	ListTopicDeadLetters(ctx context.Context, request ListTopicDeadLettersRequestObject) (ListTopicDeadLettersResponseObject, error)
+	// ListDelayed List messages that are not due yet
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:delayed)
+	ListDelayed(ctx context.Context, request ListDelayedRequestObject) (ListDelayedResponseObject, error)
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
@@ -6406,6 +6644,40 @@ func (sh *strictHandler) UnblockKey(w http.ResponseWriter, r *http.Request, proj
 	}
 }
 
+// CancelDelayed operation middleware
+func (sh *strictHandler) CancelDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request CancelDelayedRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body CancelDelayedJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelDelayed(ctx, request.(CancelDelayedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelDelayed")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CancelDelayedResponseObject); ok {
+		if err := validResponse.VisitCancelDelayedResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListTopicDeadLetters operation middleware
 func (sh *strictHandler) ListTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
 	var request ListTopicDeadLettersRequestObject
@@ -6433,6 +6705,40 @@ func (sh *strictHandler) ListTopicDeadLetters(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListTopicDeadLettersResponseObject); ok {
 		if err := validResponse.VisitListTopicDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDelayed operation middleware
+func (sh *strictHandler) ListDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request ListDelayedRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body ListDelayedJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDelayed(ctx, request.(ListDelayedRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDelayed")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDelayedResponseObject); ok {
+		if err := validResponse.VisitListDelayedResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -14,7 +14,8 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		if r.Use {
 			st.used = s.now
 		}
-		passed := st.dropped + st.filtered
+		s.appendDue(st.slot)
+		passed := st.dropped + st.filtered + st.late
 		a := answer{state: st, now: s.now, until: s.now + millis(r.Deadline), maxBytes: r.MaxBytes, run: r.Run, runs: map[uint64]int{}}
 		st.expire(s.now, r.Rules, r.Jitter)
 		limit := min(max(r.Max, 1), stepMax)
@@ -30,7 +31,7 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		if len(a.deliveries) == 0 && quota == 0 { // nothing new could be leased
 			a.redeliver(limit, r.Rules)
 		}
-		if st.dropped+st.filtered > passed {
+		if st.dropped+st.filtered+st.late > passed {
 			st.slot.trim(s.now)
 		}
 
@@ -46,6 +47,10 @@ func (s *Store) Lease(_ context.Context, r subscriptions.LeaseRequest) (result s
 		result.More = ok && at <= s.now || room && news
 		if ok {
 			result.NextDue = until(s.now, at)
+		}
+		if next := st.slot.nextDelayed(s.now); next >= 0 && (!ok || next < result.NextDue) {
+			result.NextDue = next
+			result.More = result.More || next == 0
 		}
 	})
 	return result, err
@@ -109,13 +114,17 @@ func (a *answer) lease(m *outstanding, e entry) {
 }
 
 func (st *state) delivery(m *outstanding, e entry) subscriptions.Delivery {
-	return subscriptions.Delivery{
+	d := subscriptions.Delivery{
 		Message: cloneMessage(e.message),
 		Number:  m.number,
 		Attempt: m.attempt(),
 		Epoch:   st.epoch,
 		Key:     m.key,
 	}
+	if e.id != e.message.ID {
+		d.LogID = e.id
+	}
+	return d
 }
 
 // half is what redeliveries may take of an answer while there are new messages, which a heap of failing messages must not
@@ -142,6 +151,10 @@ func (a *answer) redeliver(limit int, r subscriptions.Rules) {
 		if !ok {
 			continue
 		}
+		if e.isLate(a.now) {
+			st.endLate(m, r)
+			continue
+		}
 		if !a.fits(m.size) {
 			break
 		}
@@ -150,7 +163,7 @@ func (a *answer) redeliver(limit int, r subscriptions.Rules) {
 			break
 		}
 	}
-	slices.SortFunc(a.deliveries, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })
+	slices.SortFunc(a.deliveries, func(x, y subscriptions.Delivery) int { return x.Place().Compare(y.Place()) })
 }
 
 // follow leases parked messages behind m as one run with it. It tells whether the answer has room for more.
@@ -164,6 +177,13 @@ func (a *answer) follow(m *outstanding, limit int, r subscriptions.Rules) bool {
 		}
 		e, ok := a.state.fetch(next, a.now, r)
 		if !ok {
+			continue
+		}
+		if e.isLate(a.now) {
+			if r.DeadLetterLate {
+				return true // it must be the head of its key before it is dead
+			}
+			a.state.endLate(next, r)
 			continue
 		}
 		if !a.fits(next.size) {
@@ -211,35 +231,41 @@ func (a *answer) restore(limit int, r subscriptions.Rules) {
 		e, ok := st.slot.log.get(st.source[0].id)
 		key := keyOf(e.message, r)
 		leads := a.leadsQueue(key)
-		if ok && leads && !st.outlived(e.message.ID, a.now, r) && !a.fits(e.size) {
+		if ok && leads && !st.outlived(e.id, a.now, r) && !e.isLate(a.now) && !a.fits(e.size) {
 			return
 		}
 		a.looked++
 		if !st.fromSource(a.now, r) {
 			continue
 		}
-		m := &outstanding{id: e.message.ID, size: e.size, key: key}
-		if leads {
+		m := &outstanding{id: e.id, size: e.size, key: key}
+		switch {
+		case e.isLate(a.now):
+			st.addLate(m)
+		case leads:
 			a.lease(m, e)
-		} else {
+		default:
 			st.park(m)
 		}
 	}
 }
 
-// fromSource takes the next message from the source. It is false for one that vanished or is too old, which is counted.
+// fromSource takes the next message from the source. It is false for one that vanished, is too old or late, which is counted.
 func (st *state) fromSource(now int64, r subscriptions.Rules) bool {
 	id := st.source[0].id
 	st.source = st.source[1:]
-	if _, ok := st.slot.log.get(id); !ok {
+	e, ok := st.slot.log.get(id)
+	switch {
+	case !ok:
 		st.lost++
-		return false
-	}
-	if st.outlived(id, now, r) {
+	case st.outlived(id, now, r):
 		st.dropped++
-		return false
+	case e.isLate(now) && !r.DeadLetterLate:
+		st.late++
+	default:
+		return true
 	}
-	return true
+	return false
 }
 
 // deliver leases messages ahead of the cursor, once the source is empty.
@@ -261,10 +287,11 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 			st.pass(e)
 			continue
 		}
-		m := &outstanding{id: e.message.ID, size: e.size, key: keyOf(e.message, r)}
+		m := &outstanding{id: e.id, size: e.size, key: keyOf(e.message, r)}
 		leads := a.leads(m.key)
 		leave := !leads && st.overflows(m.key, r)
-		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || a.looked >= stepMax || leads && !a.fits(e.size) {
+		late := e.isLate(a.now)
+		if len(a.deliveries) >= limit || len(st.messages) >= r.Outstanding || a.looked >= stepMax || leads && !late && !a.fits(e.size) {
 			return
 		}
 		a.looked++
@@ -272,10 +299,14 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 		st.lost += e.at.n - st.cursor.n - 1
 		st.cursor = e.at
 		switch {
-		case leads:
-			a.lease(m, e)
 		case leave:
 			st.leave(m.key, e)
+		case late && !r.DeadLetterLate:
+			st.late++
+		case late:
+			st.addLate(m)
+		case leads:
+			a.lease(m, e)
 		default:
 			st.park(m)
 		}
@@ -289,7 +320,7 @@ func (a *answer) deliver(limit int, r subscriptions.Rules) {
 // too.
 func (st *state) skipOld(now int64, r subscriptions.Rules) {
 	for _, e := range st.slot.log.after(st.cursor.n) {
-		if !st.outlived(e.message.ID, now, r) {
+		if !st.outlived(e.id, now, r) {
 			return
 		}
 		st.dropped += e.at.n - st.cursor.n

@@ -16,6 +16,9 @@ func (s *Store) Attach(_ context.Context, ref subscriptions.Ref, name subscripti
 		return subscriptions.ErrGone
 	}
 	if t.states[ref.Subscription] == nil {
+		for t.nextDelayed(s.now) == 0 {
+			s.appendDue(t)
+		}
 		t.states[ref.Subscription] = newState(ref, name, t)
 	}
 	return s.use(ref)
@@ -62,6 +65,7 @@ func (s *Store) Stats(_ context.Context, ref subscriptions.Ref) (subscriptions.S
 	if err != nil {
 		return subscriptions.Stats{}, err
 	}
+	s.appendDue(st.slot)
 	return st.stats(s.now), nil
 }
 
@@ -78,6 +82,7 @@ func (st *state) stats(now int64) subscriptions.Stats {
 		Nacked:       st.nacked,
 		Expired:      st.expired,
 		Dropped:      st.dropped,
+		Late:         st.late,
 		Lost:         st.lost,
 		DeadLettered: st.deadLettered,
 		Filtered:     st.filtered,
@@ -119,7 +124,7 @@ func (st *state) oldestAge(now int64) (age time.Duration) {
 		return max(age, until(st.all.items[0].id.Milli, now))
 	}
 	if ahead := st.slot.log.after(st.cursor.n); age == 0 && len(ahead) > 0 {
-		return until(ahead[0].message.ID.Milli, now)
+		return until(ahead[0].id.Milli, now)
 	}
 	return age
 }

@@ -13,8 +13,11 @@ type position struct{ n, bytes int64 }
 
 // entry is a message in a log.
 type entry struct {
+	// id is the log's; a message that was delayed has another one of its own.
+	id      subscriptions.MessageID
 	message subscriptions.Message
 	size    int64
+	over    int64 // when its time to live is over, in milliseconds; 0 for never
 	// at is the position after this entry.
 	at position
 }
@@ -26,15 +29,17 @@ type log struct {
 	last    int64 // Milli of the last message, in the log or not
 }
 
-// append gives a message the next id and stores it if store says so.
-func (l *log) append(m subscriptions.Message, salt int64, store bool) subscriptions.MessageID {
+// append gives a message the next id, unless it has one, and stores it if store says so. It returns the log's id.
+func (l *log) append(m subscriptions.Message, over, salt int64, store bool) subscriptions.MessageID {
 	size := int64(m.Size())
 	l.end = position{l.end.n + 1, l.end.bytes + size}
 	id := subscriptions.NewMessageID(l.last, l.end.n, salt)
 	if store {
 		m = cloneMessage(m)
-		m.ID = id
-		l.entries = append(l.entries, entry{m, size, l.end})
+		if m.ID.IsZero() {
+			m.ID = id
+		}
+		l.entries = append(l.entries, entry{id, m, size, over, l.end})
 	}
 	return id
 }
@@ -48,7 +53,7 @@ func (l *log) after(n int64) []entry {
 // get returns the entry of an id, or false when it is not stored any more.
 func (l *log) get(id subscriptions.MessageID) (entry, bool) {
 	rest := l.after(id.N() - 1)
-	if len(rest) == 0 || rest[0].message.ID != id {
+	if len(rest) == 0 || rest[0].id != id {
 		return entry{}, false
 	}
 	return rest[0], true
@@ -56,7 +61,7 @@ func (l *log) get(id subscriptions.MessageID) (entry, bool) {
 
 // since is the number of the first message from a time on, or that of the next one to come.
 func (l *log) since(milli int64) int64 {
-	i, _ := slices.BinarySearchFunc(l.entries, milli, func(e entry, milli int64) int { return cmp.Compare(e.message.ID.Milli, milli) })
+	i, _ := slices.BinarySearchFunc(l.entries, milli, func(e entry, milli int64) int { return cmp.Compare(e.id.Milli, milli) })
 	if i == len(l.entries) {
 		return l.end.n + 1
 	}
@@ -80,5 +85,5 @@ func (l *log) cut(n int64) {
 
 // remove takes one entry out.
 func (l *log) remove(id subscriptions.MessageID) {
-	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.message.ID == id })
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.id == id })
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,6 +43,8 @@ type (
 	leasesOneTooFew  struct{ *Store }
 	ignoresMatch     struct{ *Store }
 	passesTooMuch    struct{ *Store }
+	ignoresDelays    struct{ *Store }
+	forgetsCancels   struct{ *Store }
 )
 
 func (s losesAcks) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
@@ -119,6 +122,18 @@ func (s passesTooMuch) Lease(ctx context.Context, r subscriptions.LeaseRequest) 
 	return s.Store.Lease(ctx, r)
 }
 
+func (s ignoresDelays) Publish(ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message) ([]subscriptions.MessageID, error) {
+	msgs = slices.Clone(msgs)
+	for i := range msgs {
+		msgs[i].Timing.Delay /= 2
+	}
+	return s.Store.Publish(ctx, topic, msgs)
+}
+
+func (s forgetsCancels) CancelDelayed(_ context.Context, _ string, ids []subscriptions.MessageID) ([]subscriptions.MessageID, error) {
+	return ids[:1], nil
+}
+
 func (s keepsDropped) Drop(context.Context, string, string) error { return nil }
 
 func (s neverTrims) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
@@ -156,6 +171,8 @@ func TestMachineFindsFaults(t *testing.T) {
 		"keeps dropped":      {func(s *Store) faulty { return keepsDropped{s} }, true},
 		"never trims":        {func(s *Store) faulty { return neverTrims{s} }, true},
 		"settles nothing":    {func(s *Store) faulty { return settlesNothing{s} }, true},
+		"ignores delays":     {func(s *Store) faulty { return ignoresDelays{s} }, true},
+		"forgets cancels":    {func(s *Store) faulty { return forgetsCancels{s} }, true},
 		"takes stale calls":  {func(s *Store) faulty { return takesStale{s} }, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -141,7 +141,7 @@ func (st *state) overflows(key uint64, r subscriptions.Rules) bool {
 // leave leaves an entry in the log.
 func (st *state) leave(key uint64, e entry) {
 	if st.over[key] == nil {
-		st.over[key] = &overflow{from: e.at.n, milli: e.message.ID.Milli}
+		st.over[key] = &overflow{from: e.at.n, milli: e.id.Milli}
 	}
 	st.over[key].count++
 	st.over[key].bytes += e.size
@@ -200,7 +200,7 @@ func (st *state) refill(r subscriptions.Rules) {
 			st.lost += o.count
 			delete(st.over, key)
 		case looked > 0 && o.from <= at.at.n && !full[key] && (met || advanced < stepMax):
-			o.from, o.milli = at.at.n+1, at.message.ID.Milli
+			o.from, o.milli = at.at.n+1, at.id.Milli
 		default:
 			continue
 		}
@@ -214,12 +214,16 @@ func (st *state) refill(r subscriptions.Rules) {
 func (st *state) takeBack(o *overflow, key uint64, e entry, r subscriptions.Rules) int {
 	o.count--
 	o.bytes -= e.size
-	o.from, o.milli = e.at.n+1, e.message.ID.Milli
-	if st.outlived(e.message.ID, st.now, r) {
+	o.from, o.milli = e.at.n+1, e.id.Milli
+	if st.outlived(e.id, st.now, r) {
 		st.dropped++
 		return 0
 	}
-	m := &outstanding{id: e.message.ID, size: e.size, key: key}
+	if e.isLate(st.now) && !r.DeadLetterLate {
+		st.late++
+		return 0
+	}
+	m := &outstanding{id: e.id, size: e.size, key: key}
 	st.park(m)
 	if len(st.keys[key].items) == 1 {
 		st.promote(m)

@@ -42,14 +42,15 @@ func (s *Store) PeekLog(_ context.Context, topic string, after subscriptions.Mes
 	p.result.End = t.log.endID()
 	p.result.Next = subscriptions.PeekPlace{ID: after}
 	for _, e := range t.log.entries {
-		if e.message.ID.Compare(after) <= 0 {
+		if e.id.Compare(after) <= 0 {
 			continue
 		}
 		if p.full() {
 			p.result.More = true
 			break
 		}
-		p.add(subscriptions.Peeked{Delivery: subscriptions.Delivery{Message: cloneMessage(e.message)}, State: subscriptions.PeekNew})
+		p.pass(e.id)
+		p.result.Messages = append(p.result.Messages, subscriptions.Peeked{Delivery: subscriptions.Delivery{Message: cloneMessage(e.message)}, State: subscriptions.PeekNew})
 	}
 	return p.result, nil
 }
@@ -75,11 +76,6 @@ func (p *peek) full() bool { return p.looked == p.limit }
 func (p *peek) pass(id subscriptions.MessageID) {
 	p.looked++
 	p.result.Next = subscriptions.PeekPlace{Part: subscriptions.PeekPart(p.part), ID: id}
-}
-
-func (p *peek) add(m subscriptions.Peeked) {
-	p.pass(m.Message.ID)
-	p.result.Messages = append(p.result.Messages, m)
 }
 
 // behind is what is outstanding, or was before a seek.
@@ -150,7 +146,7 @@ func (p *peek) ahead(after subscriptions.MessageID) bool {
 // entries shows those of the log, after a place and an id, up to another place, that match.
 func (p *peek) entries(from int64, after subscriptions.MessageID, to int64, which func(entry) bool) bool {
 	entries := p.state.slot.log.after(from)
-	i, found := slices.BinarySearchFunc(entries, after, func(e entry, id subscriptions.MessageID) int { return e.message.ID.Compare(id) })
+	i, found := slices.BinarySearchFunc(entries, after, func(e entry, id subscriptions.MessageID) int { return e.id.Compare(id) })
 	if found {
 		i++
 	}
@@ -161,8 +157,8 @@ func (p *peek) entries(from int64, after subscriptions.MessageID, to int64, whic
 		if p.full() {
 			return false
 		}
-		p.pass(e.message.ID)
-		if which(e) && !p.state.outlived(e.message.ID, p.state.now, p.rules) && p.rules.Match.Matches(e.message.Attributes) {
+		p.pass(e.id)
+		if which(e) && !p.state.outlived(e.id, p.state.now, p.rules) && p.rules.Match.Matches(e.message.Attributes) {
 			p.show(e, &outstanding{}, subscriptions.PeekNew)
 		}
 	}

@@ -57,6 +57,7 @@ func (st *state) stand(at place) {
 func (s *Store) Seek(_ context.Context, r subscriptions.SeekRequest) (result subscriptions.SeekResult, err error) {
 	var missing error
 	err = s.onState(r.Ref, func(st *state) {
+		s.appendDue(st.slot)
 		var to place
 		if r.Snapshot == "" {
 			to = st.seekTo(ceilMilli(r.Time), s.now)

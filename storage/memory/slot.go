@@ -26,6 +26,9 @@ type slot struct {
 	kept []kept
 	// history is what the topic held at the end of each minute (survey.go).
 	history []subscriptions.Counts
+	// delayed are the messages that are not due yet, in order of when they are, and delays counts all that ever were.
+	delayed []delayed
+	delays  int64
 }
 
 // kept holds a message in the log until a time, whoever needs it.
@@ -121,7 +124,7 @@ func (s *Store) CloseTopic(_ context.Context, uid string) error {
 	if t == nil || t.closed {
 		return nil
 	}
-	t.closed, t.retention = true, 0
+	t.closed, t.retention, t.delayed = true, 0, nil
 	for _, st := range t.sorted() {
 		s.wakeState(st, subscriptions.Revised, 0)
 	}
@@ -140,8 +143,11 @@ func (s *Store) Publish(_ context.Context, topic subscriptions.TopicRef, msgs []
 	if err != nil {
 		return nil, err
 	}
-	return s.publish(t, msgs, len(t.states) > 0 || len(t.snapshots) > 0 || t.retention > 0), nil
+	return s.publish(t, msgs, t.isNeeded()), nil
 }
+
+// isNeeded tells whether somebody may want what is published now.
+func (t *slot) isNeeded() bool { return len(t.states) > 0 || len(t.snapshots) > 0 || t.retention > 0 }
 
 // publish appends messages as one batch.
 func (s *Store) publish(t *slot, msgs []subscriptions.Message, store bool) []subscriptions.MessageID {
@@ -151,11 +157,15 @@ func (s *Store) publish(t *slot, msgs []subscriptions.Message, store bool) []sub
 	salt := s.options.Salt()
 	t.log.last = max(t.log.last, s.now)
 	ids := make([]subscriptions.MessageID, len(msgs))
+	before, n := t.nextDelayed(s.now), t.log.end.n
 	for i, m := range msgs {
-		ids[i] = t.log.append(m, salt, store)
+		ids[i] = s.publishOne(t, m, salt, store)
 	}
-	if len(t.states) > 0 {
+	if len(t.states) > 0 && t.log.end.n > n {
 		s.wake(t.uid, subscriptions.Wake{Kind: subscriptions.Published})
+	}
+	if next := t.nextDelayed(s.now); len(t.states) > 0 && next >= 0 && (before < 0 || next < before) {
+		s.wake(t.uid, subscriptions.Wake{Kind: subscriptions.Due, In: next})
 	}
 	return ids
 }

@@ -76,7 +76,7 @@ type state struct {
 	// urgent means that somebody should look at once: a message became dead in this step, or a queue can be filled again.
 	urgent bool
 
-	acked, nacked, expired, dropped, lost, deadLettered, filtered int64
+	acked, nacked, expired, dropped, late, lost, deadLettered, filtered int64
 }
 
 func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slot) *state {

@@ -12,11 +12,13 @@ import (
 func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result subscriptions.SweepResult, err error) {
 	err = s.onState(r.Ref, func(st *state) {
 		st.retain = millis(r.Retain)
+		s.appendDue(st.slot)
 		st.skipOld(s.now, r.Rules)
 		st.dropOldSource(s.now, r.Rules)
 		st.refill(r.Rules)
 		st.dropOld(s.now, r.Rules)
 		st.expire(s.now, r.Rules, r.Jitter)
+		next, more := st.sweepLate(r.Rules)
 		result.Review = st.review(r.Review, r.Rules)
 		result.Dead = st.takeDead(s.now, r)
 		st.slot.trim(s.now)
@@ -24,7 +26,11 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 		result.More = len(st.source) == 0 && len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
 			r.Max > 0 && st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules) ||
 			len(st.source) > 0 && st.outlived(st.source[0].id, s.now, r.Rules)
+		result.More = result.More || more || st.slot.nextDelayed(s.now) == 0
 		result.NextDue = st.nextSweep(s.now, r.Max > 0)
+		if next > 0 && (result.NextDue < 0 || until(s.now, next) < result.NextDue) {
+			result.NextDue = until(s.now, next)
+		}
 		result.Unused, result.OldestAge = until(st.used, s.now), st.oldestAge(s.now)
 	})
 	return result, err
@@ -60,7 +66,15 @@ func (st *state) anyOld(now int64, r subscriptions.Rules) bool {
 func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptions.Delivery {
 	var taken []subscriptions.Delivery
 	for _, m := range st.dead.upTo(now, stepMax) {
-		if !m.exhausted(r.Rules) {
+		late := false
+		if e, ok := st.slot.log.get(m.id); ok && !m.exhausted(r.Rules) {
+			late = e.isLate(now)
+		}
+		if late && !r.Rules.DeadLetterLate {
+			st.endLate(m, r.Rules)
+			continue
+		}
+		if !late && !m.exhausted(r.Rules) {
 			st.sendBack(m) // it may have been seized under its lease
 			st.put(m, waiting, now)
 			continue
@@ -72,10 +86,11 @@ func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptio
 			st.put(m, dead, now+millis(r.Hold))
 			d := st.delivery(m, e)
 			d.Failed = slices.Clone(m.attempts)
+			d.Late = late
 			taken = append(taken, d)
 		}
 	}
-	slices.SortFunc(taken, func(x, y subscriptions.Delivery) int { return x.Message.ID.Compare(y.Message.ID) })
+	slices.SortFunc(taken, func(x, y subscriptions.Delivery) int { return x.Place().Compare(y.Place()) })
 	return taken
 }
 

@@ -4,11 +4,11 @@
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:s:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 name
 --       6 ms for which the log keeps what it acked
--- gives {0}
+-- gives {0, 1 if append_due must be done first}
 --
 -- A script, since no publish may fall between reading the end of the log and setting the cursor.
 local STATE, SUB, revision = KEYS[5], ARGV[4], tonumber(ARGV[2])
-local meta = redis.call('HMGET', META, 'v', 'closed', 'n', 'ms', 'sum')
+local meta = redis.call('HMGET', META, 'v', 'closed', 'n', 'ms', 'sum', 'due')
 if not meta[1] or meta[2] then
   return {GONE}
 end
@@ -28,7 +28,10 @@ if state[1] then
   end
   redis.call('HSET', STATE, 'rev', revision, 'used', now)
   retain('retain:' .. SUB, tonumber(ARGV[6]))
-  return {OK}
+  return {OK, 0}
+end
+if tonumber(meta[6] or now + 1) <= now then
+  return {OK, 1}
 end
 local n = tonumber(meta[3])
 -- No entry has this id. It stands after all that were published and before all that will be.
@@ -39,4 +42,4 @@ redis.call('HSET', STATE, 'v', FORMAT, 'rev', revision, 'epoch', 0, 'id', from, 
 redis.call('HSET', SUBS, SUB, ARGV[5])
 redis.call('ZADD', FLOORS, n, SUB)
 retain('retain:' .. SUB, tonumber(ARGV[6]))
-return {OK}
+return {OK, 0}

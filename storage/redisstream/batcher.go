@@ -46,6 +46,7 @@ func (q *queue) whole() bool { return q.messages >= batchMessages || q.size >= b
 type request struct {
 	topic   subscriptions.TopicRef
 	entries []any
+	delayed []bool // of each message, whether it is; nil when none is
 	size    int
 	done    chan published // holds one answer
 }
@@ -59,8 +60,14 @@ type published struct {
 
 func newRequest(topic subscriptions.TopicRef, msgs []subscriptions.Message) *request {
 	r := &request{topic: topic, entries: entries(msgs), done: make(chan published, 1)}
-	for _, m := range msgs {
+	for i, m := range msgs {
 		r.size += m.Size()
+		if m.Timing.IsDelayed() {
+			if r.delayed == nil {
+				r.delayed = make([]bool, len(msgs))
+			}
+			r.delayed[i] = true
+		}
 	}
 	return r
 }

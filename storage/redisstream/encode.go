@@ -15,7 +15,9 @@ import (
 const (
 	formatVersion  = "1"    // of the whole store, of meta, of a subscription's state and of a record
 	headVersion    = "1"    // of an entry's h
+	ttlVersion     = "2"    // of an entry's h, with a time to live
 	messageVersion = '\x01' // of an entry's d
+	ownIDVersion   = '\x02' // of an entry's d, with an id of its own
 )
 
 // frozenVersion stands in place of formatVersion while a topic's slot is being moved. Every step compares the version first,
@@ -26,6 +28,33 @@ const frozenVersion = formatVersion + " frozen"
 // (zeros without one), size. Lua reads it by position.
 func head(m subscriptions.Message) string {
 	return string(appendHead(make([]byte, 0, headBytes), m))
+}
+
+// timesMark begins what publish.lua gets in place of a head when a message has times.
+const timesMark = 'T'
+
+// appendGivenHead writes the head of a message that is published, or, if it has times, what the script makes a head of: see
+// timed.lua.
+func appendGivenHead(b []byte, m subscriptions.Message) []byte {
+	at := len(b)
+	b = appendHead(b, m)
+	if m.Timing == (subscriptions.Timing{}) {
+		return b
+	}
+	b[at] = timesMark
+	t := m.Timing
+	if t.TTL > 0 {
+		b = strconv.AppendInt(b, wholeMillis(t.TTL), 10)
+	}
+	b = append(b, ':')
+	if t.DeliverAt.IsZero() && t.Delay > 0 {
+		b = strconv.AppendInt(b, wholeMillis(t.Delay), 10)
+	}
+	b = append(b, ':')
+	if !t.DeliverAt.IsZero() {
+		b = strconv.AppendInt(b, max(0, ceilMilli(t.DeliverAt)), 10)
+	}
+	return b
 }
 
 // headBytes is the length of a head.
@@ -54,7 +83,8 @@ func appendPadded(b []byte, n uint64, base, digits int) []byte {
 const zeros = "0000000000000000"
 
 // encodeMessage writes an entry's d: version, ordering key, number of attributes, each one's key and value, data. Every
-// text is preceded by its length as a varint. The id and with it the publish time are those of the entry.
+// text is preceded by its length as a varint. The id and with it the publish time are those of the entry. Before a message
+// that was delayed scripts put another version, and the message's own id as such a text (delayed.lua).
 func encodeMessage(m subscriptions.Message) []byte {
 	b := make([]byte, 0, encodedBytes(m))
 	return append(appendPrelude(b, m), m.Data...)
@@ -91,8 +121,10 @@ func entries(msgs []subscriptions.Message) []any {
 	ends := make([]int, 0, 2*len(msgs))
 	var b []byte
 	for _, m := range msgs {
-		b = appendPrelude(appendHead(b[:0], m), m)
-		ends = append(ends, all.Len()+headBytes, all.Len()+len(b)+len(m.Data))
+		b = appendGivenHead(b[:0], m)
+		head := len(b)
+		b = appendPrelude(b, m)
+		ends = append(ends, all.Len()+head, all.Len()+len(b)+len(m.Data))
 		all.Write(b)
 		all.Write(m.Data)
 	}
@@ -108,8 +140,25 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decodeMessage reads what encodeMessage wrote.
+// ownID takes a message's own id off an entry's d, if it has one.
+func ownID(id subscriptions.MessageID, d string) (own subscriptions.MessageID, rest string, err error) {
+	if d == "" || d[0] != ownIDVersion {
+		return id, d, nil
+	}
+	r := reader{rest: d[1:]}
+	own, err = subscriptions.ParseMessageID(r.text())
+	if err != nil {
+		return id, "", fmt.Errorf("redisstream: message %s is damaged: %w", id, err)
+	}
+	return own, r.rest, nil
+}
+
+// decodeMessage reads what encodeMessage wrote, and the message's own id before it. id is the entry's.
 func decodeMessage(id subscriptions.MessageID, d string) (subscriptions.Message, error) {
+	id, d, err := ownID(id, d)
+	if err != nil {
+		return subscriptions.Message{}, err
+	}
 	if d == "" || d[0] != messageVersion {
 		return subscriptions.Message{}, fmt.Errorf("redisstream: message %s has an unknown version", id)
 	}
@@ -138,6 +187,9 @@ func decodeMessage(id subscriptions.MessageID, d string) (subscriptions.Message,
 // be read.
 func decodeAttributes(d string, m map[string]string) bool {
 	clear(m)
+	if _, rest, err := ownID(subscriptions.MessageID{}, d); err == nil {
+		d = rest
+	}
 	if d == "" || d[0] != messageVersion {
 		return false
 	}

@@ -27,13 +27,24 @@ type place struct {
 }
 
 func (s *Store) place(ctx context.Context, ref subscriptions.Ref, r subscriptions.Rules) (place, error) {
+	p, due, err := s.placeNow(ctx, ref, r)
+	if err == nil && due {
+		if _, err = s.AppendDue(ctx, ref.Topic); err == nil {
+			p, _, err = s.placeNow(ctx, ref, r)
+		}
+	}
+	return p, err
+}
+
+// placeNow is place, whether or not something is due and not in the log yet, which it tells.
+func (s *Store) placeNow(ctx context.Context, ref subscriptions.Ref, r subscriptions.Rules) (p place, due bool, err error) {
 	reply, err := s.run(ctx, lookScript, s.keys.subscription(ref.Topic, ref.Subscription), s.now(), wholeMillis(r.Retention))
 	if err != nil {
-		return place{}, err
+		return place{}, false, err
 	}
 	f := &fields{name: lookScript.name, rest: reply}
-	p := place{id: f.text(), n: f.int(), ms: f.int(), last: f.int(), sum: f.int(), largest: f.int(), hungry: f.text()}
-	return p, f.err
+	p = place{id: f.text(), n: f.int(), ms: f.int(), last: f.int(), sum: f.int(), largest: f.int(), hungry: f.text()}
+	return p, f.int() == 1, f.err
 }
 
 // behind judges what a refill will read, as filter.lua's load_verdicts takes it.

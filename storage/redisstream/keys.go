@@ -49,7 +49,7 @@ func (k names) wake(uid string) string {
 
 // topicSlot are the keys of a topic's slot in the order in which every script on it takes them:
 //
-//	meta    hash: v, rev, closed, n, ms, sum, max, kept, keep, retention, retain:SUB, retained
+//	meta    hash: v, rev, closed, n, ms, sum, max, kept, keep, retention, retain:SUB, retained, delays, due, delaybytes, ttl
 //	log     stream: id ms-nSSSS, fields h and d
 //	subs    hash: subscription uid -> name
 //	floors  sorted set: subscription or snapshot uid -> n up to which it needs nothing
@@ -58,6 +58,14 @@ func (k names) topicSlot(uid string) []string {
 	return []string{
 		k.topic(uid, "meta"), k.topic(uid, "log"), k.topic(uid, "subs"), k.topic(uid, "floors"), k.topic(uid, "taken"),
 	}
+}
+
+// delayed are the keys of what is not due yet. They are the last ones of each script that knows them:
+//
+//	delayed  sorted set: padded own id of a message -> ms when it is due
+//	delays   hash: the same -> h without its sum, d
+func (k names) delayed(topic string) []string {
+	return []string{k.topic(topic, "delayed"), k.topic(topic, "delays")}
 }
 
 // subscription are the topic's first four keys and those of one subscription, in the order scripts take them:

@@ -7,7 +7,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var leaseScript = newScript("lease", with(onRules, "source", "old", "retention", "filter", "refill")...)
+var leaseScript = newScript("lease", with(onRules, "source", "old", "retention", "filter", "late", "refill", "delayed", "due")...)
 
 // Lease implements subscriptions.Leases. At most 200 messages and about 1 MB are leased, so that no script holds up Redis.
 func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscriptions.LeaseResult, error) {
@@ -27,7 +27,7 @@ func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscr
 		}
 		args = append(append(args, behind...), ahead...)
 	}
-	f, err := s.onState(ctx, leaseScript, r.Ref, args...)
+	f, err := s.onStateAnd(ctx, leaseScript, r.Ref, s.keys.delayed(r.Topic), args...)
 	if err != nil {
 		return subscriptions.LeaseResult{}, err
 	}
@@ -38,9 +38,9 @@ func (s *Store) Lease(ctx context.Context, r subscriptions.LeaseRequest) (subscr
 
 // rules are the arguments that rules.lua reads. failures is how many delays of the same step were already spread.
 func rules(r subscriptions.Rules, jitter float64, failures int64) []any {
-	args := make([]any, 0, 12+2*len(r.Retry))
+	args := make([]any, 0, 13+2*len(r.Retry))
 	args = append(args, r.MaxAttempts, wholeMillis(r.Retention), r.Outstanding,
-		strconv.FormatFloat(jitter, 'g', -1, 64), failures, oneIf(r.Ordered), len(r.Retry))
+		strconv.FormatFloat(jitter, 'g', -1, 64), failures, oneIf(r.Ordered), oneIf(r.DeadLetterLate), len(r.Retry))
 	for _, span := range r.Retry {
 		low, high := span.Millis()
 		args = append(args, low, high)

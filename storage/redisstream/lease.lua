@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:delayed  22 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most messages, most bytes, lease in ms, '1' if it counts as a use, most of one key
 --       then, with a filter, what was found in the log (filter.lua)
@@ -17,9 +17,9 @@ local most = math.min(math.max(tonumber(ARGV[REST]), 1), MESSAGES_MAX)
 local most_bytes = math.min(tonumber(ARGV[REST + 1]), BYTES_MAX)
 local until_, run = now + tonumber(ARGV[REST + 2]), tonumber(ARGV[REST + 4])
 load_page(load_verdicts(REST + 5))
-local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max')
-local last = {n = tonumber(meta[1]), ms = tonumber(meta[2]), sum = tonumber(meta[3])}
-local largest = math.max(1, tonumber(meta[4]))
+local last = read_end()
+local largest = math.max(1, last.max)
+any_ttl = last.ttl
 
 local taken = {} -- {member, number, attempt, d}
 local bytes = 0 -- of what was taken
@@ -42,8 +42,9 @@ end
 -- has had all its attempts, since their number was lowered, is dead. It tells whether anything was dropped.
 local function again(quota)
   local seen, gone, dead, lease, delivery_args = 0, {}, {}, {}, {}
-  -- look leases a message; false ends the redeliveries, nil is for one that has gone.
-  local function look(member, number, released)
+  -- look leases a message; false ends the redeliveries, nil is for one that has gone or is dead. A parked one that is to be
+  -- dead must be the head of its key first: late.
+  local function look(member, number, released, parked)
     local id = id_of(member)
     local entry = redis.call('XRANGE', LOG, id, id)[1]
     if not entry then
@@ -57,6 +58,18 @@ local function again(quota)
       count('dropped', 1)
       set('bytes', state.bytes - size)
       gone[#gone + 1] = member
+      return looked < BYTES_MAX and nil
+    end
+    if is_late(entry) then
+      if bury_late and parked then
+        return 'late'
+      elseif bury_late then
+        dead[#dead + 1], dead[#dead + 2] = now, member
+      else
+        count('late', 1)
+        set('bytes', state.bytes - size)
+        gone[#gone + 1] = member
+      end
       return looked < BYTES_MAX and nil
     end
     if not fits(size) then
@@ -82,8 +95,10 @@ local function again(quota)
       if #taken == quota then
         return false
       end
-      local ok = look(next_, numbers[i], released[i])
-      if ok == false then
+      local ok = look(next_, numbers[i], released[i], true)
+      if ok == 'late' then
+        return true
+      elseif ok == false then
         return false
       elseif ok then
         leased = leased + 1
@@ -173,16 +188,19 @@ local function leads(key, of_source)
   return leased < run
 end
 
--- parked_now is how many messages are parked.
-local function parked_now()
-  return redis.call('ZCARD', OUT) - redis.call('ZCARD', LEASED) - redis.call('ZCARD', WAITING) - redis.call('ZCARD', DEAD)
-    - redis.call('HLEN', ACKED)
-end
-
 -- batch is what one of the next two gathers: members with their scores for leased and out, how many more it may lease, and the
 -- number and bytes of what is outstanding by it.
 local function batch(want)
-  return {lease = {}, out = {}, left = want, taking = 0, passed = 0}
+  return {lease = {}, out = {}, left = want, taking = 0, passed = 0, late = {}}
+end
+
+-- admit_late makes an entry outstanding whose time is over: dead, if it is the first of its key, else parked.
+local function admit_late(b, entry, n, size, key)
+  b.out[#b.out + 1], b.out[#b.out + 2] = n, add_late(entry, key, b.late)
+  b.passed, b.taking = b.passed + size, b.taking + 1
+  if key then
+    runs[key] = FULL
+  end
 end
 
 -- admit makes an entry outstanding: leased if it leads its key, else parked.
@@ -210,6 +228,7 @@ local function write(b)
   if #b.out > 0 then
     redis.call('ZADD', OUT, unpack(b.out))
   end
+  bury_all(b.late)
 end
 
 -- new leases up to want messages from behind the cursor, parks what must wait for another of its key, and gives the number
@@ -224,18 +243,27 @@ local function new(want, room)
 
   -- pass gives an entry its place; false when it does not fit.
   local function pass(entry, n, size, key)
-    local leading = leads(key)
-    if leading and not fits(size) then
+    local leading, late = leads(key), is_late(entry)
+    if leading and not late and not fits(size) then
       return false
     end
     if key and not leading and (overflow_of(key) or parked >= math.floor(bound / 2)) then
       leave_in_log(key, entry[1], n, size)
       return true
     end
-    if not leading then
+    if late and not bury_late then
+      count('late', 1)
+      looked = looked + size
+      return true
+    end
+    if not leading or late and key and queue_of(key) then
       parked = parked + 1
     end
-    admit(b, entry, n, size, key, leading)
+    if late then
+      admit_late(b, entry, n, size, key)
+    else
+      admit(b, entry, n, size, key, leading)
+    end
     return true
   end
 
@@ -284,12 +312,12 @@ local function new(want, room)
       return false
     end
     if ahead then
-      return b.left > 0 and b.taking < room and examined < MESSAGES_MAX and b.passed < BYTES_MAX and ARGV[ahead.at]
+      return b.left > 0 and b.taking < room and examined < MESSAGES_MAX and b.passed < BYTES_MAX and looked < BYTES_MAX and ARGV[ahead.at]
     end
     if #entries < count_ and state.n < last.n then -- what n says lies ahead is not there
       advance(string.format('%.0f-%.0f', last.ms, last.n * 10000 + 9999), last.n, last.sum, 0)
     end
-    return b.left > 0 and b.taking < room and examined < MESSAGES_MAX and b.passed < BYTES_MAX and state.n < last.n
+    return b.left > 0 and b.taking < room and examined < MESSAGES_MAX and b.passed < BYTES_MAX and looked < BYTES_MAX and state.n < last.n
   end
   while page() do end
   if ahead and not blocked then
@@ -308,11 +336,15 @@ local function from_source(want, room)
 
   local function pass(entry, n, size)
     local key = ordered and key_in(entry)
-    local leading = leads(key, true)
-    if leading and not fits(size) then
+    local leading, late = leads(key, true), is_late(entry)
+    if leading and not late and not fits(size) then
       return false
     end
-    admit(b, entry, n, size, key, leading)
+    if late then
+      admit_late(b, entry, n, size, key)
+    else
+      admit(b, entry, n, size, key, leading)
+    end
     if key and state.over > 0 then
       redis.call('ZREM', HUNGRY, key)
     end
@@ -330,8 +362,9 @@ local function from_source(want, room)
         local _, size_ = read(entry)
         size = size_
       end
-      if not entry or ms_of(member) < cutoff then
-        count(entry and 'dropped' or 'lost', 1)
+      local old = entry and ms_of(member) < cutoff
+      if not entry or old or not bury_late and is_late(entry) then
+        count(old and 'dropped' or entry and 'late' or 'lost', 1)
         dropped, b.passed = true, b.passed + size
       elseif not pass(entry, tonumber(members[i + 1]), size) then
         stop = true
@@ -403,7 +436,7 @@ end
 if ARGV[REST + 3] == '1' then
   set('used', now)
 end
-if shrunk or counted.filtered then
+if shrunk or counted.filtered or counted.late then
   settle_floor()
 end
 save_queues()
@@ -411,6 +444,7 @@ save_overflows()
 save()
 
 announce_due(before, after, urgent, lease_before, lease_after)
+after = after and last.due and math.min(after, last.due) or after or last.due
 local more = not purged or after and after <= now or room > 0 and news
 local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
 for _, delivery in ipairs(taken) do

@@ -8,7 +8,7 @@
 --       17 …:confirmed:SUB
 -- ARGV  1 now or ''  2 retention in ms
 -- gives {0, the id after which a lease reads, its n, ms of the last message published, its n, sum of all sizes, the largest
---        size, the id after which hungry keys are filled again or ''}
+--        size, the id after which hungry keys are filled again or '', 1 if append_due should be done first}
 --
 -- A script, since the parts belong to one moment.
 local STATE, OVERFLOW, HUNGRY = KEYS[5], KEYS[14], KEYS[16]
@@ -20,7 +20,7 @@ if stored[1] ~= FORMAT then
   return {UNKNOWN, STATE, stored[1]}
 end
 local id, n = stored[2], tonumber(stored[3])
-local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max', 'retention')
+local meta = redis.call('HMGET', META, 'n', 'ms', 'sum', 'max', 'retention', 'due')
 local last, hungry, cutoff = tonumber(meta[1]), '', now - math.max(tonumber(ARGV[2]), tonumber(meta[5] or 0))
 local old = last_old(id, n, last, cutoff)
 if old then -- the lease will move the cursor there, and drop what keys left behind it
@@ -29,4 +29,5 @@ elseif tonumber(stored[4]) > 0 then
   local lowest = redis.call('ZRANGE', HUNGRY, 0, 0)[1]
   hungry = lowest and string.match(redis.call('HGET', OVERFLOW, lowest), '^%d+:%d+:(.*)$') or ''
 end
-return {OK, id, n, tonumber(meta[2]), last, tonumber(meta[3]), math.max(1, tonumber(meta[4])), hungry}
+return {OK, id, n, tonumber(meta[2]), last, tonumber(meta[3]), math.max(1, tonumber(meta[4])), hungry,
+  tonumber(meta[6] or now + 1) <= now and 1 or 0}

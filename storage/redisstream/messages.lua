@@ -21,7 +21,8 @@ end
 -- read gives n and the size of an entry of the log, sum_of the running sum of sizes up to and with it.
 local function read(entry)
   local id, h = entry[1], entry[2][2]
-  if string.sub(h, 1, 1) ~= FORMAT then
+  local version = string.byte(h)
+  if version ~= 49 and version ~= 50 then -- 1, or 2 with a time to live
     error('entry ' .. id .. ' of ' .. LOG .. ' has an unknown version')
   end
   local n = tonumber(string.sub(id, string.find(id, '-', 1, true) + 1, -5))
@@ -34,8 +35,13 @@ local function key_in(entry)
   return key ~= '0000000000000000' and key or nil
 end
 
+-- over_of is the ms at which an entry's time to live is over; nil without one.
+local function over_of(entry)
+  return string.byte(entry[2][2]) == 50 and tonumber(string.sub(entry[2][2], 26, 38)) or nil
+end
+
 local function sum_of(entry)
-  return tonumber(string.sub(entry[2][2], 26))
+  return tonumber(string.sub(entry[2][2], over_of(entry) and 39 or 26))
 end
 
 -- counts_of gives the delivery number and the released count of each member. Most messages are delivered once and have

@@ -1,8 +1,6 @@
 -- Places in the log, between two messages: {id, n, sum}. No entry has the id of a place.
-local ends = redis.call('HMGET', META, 'n', 'ms', 'sum')
-local log_end = {
-  id = string.format('%.0f-%.0f', tonumber(ends[2]), tonumber(ends[1]) * 10000 + 9999), n = tonumber(ends[1]), sum = tonumber(ends[3]),
-}
+local log_end = read_end()
+log_end.id = string.format('%.0f-%.0f', log_end.ms, log_end.n * 10000 + 9999)
 
 -- before is the place before the first of so many entries, or the end.
 local function before(entries)

@@ -43,6 +43,7 @@ type subscriptionRecord struct {
 	Terminal          *terminalRecord  `json:"terminal,omitempty"`
 	Filter            string           `json:"filter,omitempty"`
 	Routing           *routingRecord   `json:"routing,omitempty"`
+	DeadLetterLate    bool             `json:"deadLetterLate,omitempty"`
 }
 
 type terminalRecord struct {
@@ -153,7 +154,7 @@ func encodeSubscription(s subscriptions.Subscription) (string, error) {
 	r := subscriptionRecord{
 		Topic: nameRecord(s.Topic), TopicUID: s.TopicUID, Detached: s.Detached, Ordered: s.Ordered, ExactlyOnce: s.ExactlyOnce, AckDeadline: s.AckDeadline,
 		PushAttributes: s.PushAttributes, Retention: s.Retention, RetainAcked: s.RetainAcked, Expiration: s.Expiration, Labels: s.Labels, Phase: s.Phase,
-		ClientCertificate: s.ClientCertificate, Filter: s.Filter,
+		ClientCertificate: s.ClientCertificate, Filter: s.Filter, DeadLetterLate: s.DeadLetterLate,
 	}
 	if s.Routing != nil {
 		routing := routingRecord(*s.Routing)
@@ -192,6 +193,7 @@ func decodeSubscription(name subscriptions.SubscriptionName, stored string) (sub
 		Name: name, UID: uid, Topic: subscriptions.TopicName(r.Topic), TopicUID: r.TopicUID, Detached: r.Detached, Ordered: r.Ordered, ExactlyOnce: r.ExactlyOnce,
 		AckDeadline: r.AckDeadline, PushAttributes: r.PushAttributes, Retention: r.Retention, RetainAcked: r.RetainAcked, Expiration: r.Expiration,
 		Labels: r.Labels, Phase: r.Phase, Revision: revision, ClientCertificate: r.ClientCertificate, Filter: r.Filter,
+		DeadLetterLate: r.DeadLetterLate,
 	}
 	if r.Routing != nil {
 		routing := subscriptions.Routing(*r.Routing)

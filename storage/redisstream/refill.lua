@@ -45,6 +45,10 @@ local function refill(largest)
       count('dropped', 1)
       return
     end
+    if is_late(entry) and not bury_late then
+      count('late', 1)
+      return
+    end
     enqueue(key, member)
     member = member .. ':' .. key
     redis.call('ZADD', OUT, n, member)

@@ -94,7 +94,11 @@ func (f *fields) delivery(epoch int64) subscriptions.Delivery {
 	if err != nil {
 		f.err = err
 	}
-	return subscriptions.Delivery{Message: m, Number: number, Attempt: int(attempt), Epoch: epoch, Key: key}
+	delivery := subscriptions.Delivery{Message: m, Number: number, Attempt: int(attempt), Epoch: epoch, Key: key}
+	if m.ID != id {
+		delivery.LogID = id
+	}
+	return delivery
 }
 
 // time reads a time that is shown.

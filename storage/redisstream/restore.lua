@@ -6,7 +6,7 @@
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
 --       20 …:source:SUB
---       21 …:snapshot:SNAP  22 …:held:SNAP  23 …:left:SNAP  24 …:leftat:SNAP
+--       21 …:snapshot:SNAP  22 …:held:SNAP  23 …:left:SNAP  24 …:leftat:SNAP  25 …:delayed  26 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 '1' to change nothing
 -- gives {0, 0 done, 2 purge_source must be done first, 3 there is no such snapshot,
 --        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}

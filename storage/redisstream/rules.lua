@@ -4,8 +4,9 @@ local max_attempts, retention = tonumber(ARGV[RULES]), tonumber(ARGV[RULES + 1])
 local bound, jitter = tonumber(ARGV[RULES + 2]), tonumber(ARGV[RULES + 3])
 local failures = tonumber(ARGV[RULES + 4]) -- failed attempts that earlier calls of the same step already spread
 local ordered = ARGV[RULES + 5] == '1'
-local spans = tonumber(ARGV[RULES + 6])
-local REST = RULES + 7 + 2 * spans -- the first argument after the rules
+local bury_late = ARGV[RULES + 6] == '1' -- whether a message is dead when its time to live is over, rather than dropped
+local spans = tonumber(ARGV[RULES + 7])
+local REST = RULES + 8 + 2 * spans -- the first argument after the rules
 -- What was published before is too old. The topic may keep it for longer.
 local cutoff = now - math.max(retention, tonumber(redis.call('HGET', META, 'retention') or 0))
 if max_attempts ~= state.max then
@@ -25,7 +26,7 @@ local function delay(attempt)
   if spans == 0 then
     return 0
   end
-  local at = RULES + 5 + 2 * math.min(math.max(attempt, 1), spans)
+  local at = RULES + 6 + 2 * math.min(math.max(attempt, 1), spans)
   local low, high = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   return low + math.floor(u * (high - low))
 end

@@ -11,8 +11,8 @@ import (
 var onSource = with(onSubscription, "trim_log", "outstanding", "source")
 
 var (
-	seekScript    = newScript("seek", with(onSource, "overflow", "place")...)
-	restoreScript = newScript("restore", with(onSource, "place")...)
+	seekScript    = newScript("seek", with(onSource, "overflow", "delayed", "due", "place")...)
+	restoreScript = newScript("restore", with(onSource, "delayed", "due", "place")...)
 	purgeScript   = newScript("purge_source", onSource...)
 )
 
@@ -32,7 +32,7 @@ func (s *Store) Seek(ctx context.Context, r subscriptions.SeekRequest) (result s
 		sc, extra, args = restoreScript, s.keys.snapshot(r.Topic, r.Snapshot), []any{oneIf(r.ValidateOnly)}
 	}
 	err = s.onPurged(ctx, r.Ref, func() (int64, error) {
-		f, err := s.onStateAnd(ctx, sc, r.Ref, extra, args...)
+		f, err := s.onStateAnd(ctx, sc, r.Ref, slices.Concat(extra, s.keys.delayed(r.Topic)), args...)
 		if err != nil {
 			return 0, err
 		}

@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:delayed  22 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 time in ms  6 '1' to change nothing
 -- gives {0, 0 done, 1 done but for what purge_source does, 2 that must be done first,
 --        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}

@@ -6,11 +6,11 @@ import (
 	"postrider/subscriptions"
 )
 
-var statsScript = newScript("stats", with(onSubscription, "source", "oldest", "counts")...)
+var statsScript = newScript("stats", with(onSubscription, "source", "oldest", "counts", "delayed", "due")...)
 
 // Stats implements subscriptions.Slots.
 func (s *Store) Stats(ctx context.Context, ref subscriptions.Ref) (subscriptions.Stats, error) {
-	f, err := s.onState(ctx, statsScript, ref)
+	f, err := s.onStateAnd(ctx, statsScript, ref, s.keys.delayed(ref.Topic))
 	if err != nil {
 		return subscriptions.Stats{}, err
 	}
@@ -19,9 +19,13 @@ func (s *Store) Stats(ctx context.Context, ref subscriptions.Ref) (subscriptions
 
 // stats reads the numbers that counts.lua gives.
 func (f *fields) stats() subscriptions.Stats {
-	return subscriptions.Stats{
+	stats := subscriptions.Stats{
 		Undelivered: f.int(), Outstanding: f.int(), Dead: f.int(), Parked: f.int(), Bytes: f.int(),
 		OldestAge: max(0, millis(f.int())),
 		Acked:     f.int(), Nacked: f.int(), Expired: f.int(), Dropped: f.int(), Lost: f.int(), DeadLettered: f.int(), Filtered: f.int(),
 	}
+	if len(f.rest) > 0 { // an older Postrider kept histories without it
+		stats.Late = f.int()
+	}
+	return stats
 }

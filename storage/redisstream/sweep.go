@@ -6,11 +6,12 @@ import (
 	"postrider/subscriptions"
 )
 
-var sweepScript = newScript("sweep", with(onRules, "source", "oldest", "retain", "old", "retention", "filter", "refill")...)
+var sweepScript = newScript("sweep", with(onRules, "source", "oldest", "retain", "old", "retention", "filter", "late", "refill", "delayed", "due")...)
 
 // Sweep implements subscriptions.DeadLetters.
 func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscriptions.SweepResult, error) {
-	args := append(rules(r.Rules, r.Jitter, 0), r.Max, wholeMillis(r.Hold), r.Review, wholeMillis(r.Retain))
+	args := append(rules(r.Rules, r.Jitter, 0), r.Max, wholeMillis(r.Hold), r.Review, wholeMillis(r.Retain),
+		oneIf(r.Rules.Match == nil || !r.Rules.DeadLetterLate))
 	if m := r.Rules.Match; m != nil && r.Rules.Ordered {
 		p, err := s.place(ctx, r.Ref, r.Rules)
 		if err != nil {
@@ -22,7 +23,7 @@ func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscr
 		}
 		args = append(args, behind...)
 	}
-	f, err := s.onState(ctx, sweepScript, r.Ref, args...)
+	f, err := s.onStateAnd(ctx, sweepScript, r.Ref, s.keys.delayed(r.Topic), args...)
 	if err != nil {
 		return subscriptions.SweepResult{}, err
 	}
@@ -31,6 +32,7 @@ func (s *Store) Sweep(ctx context.Context, r subscriptions.SweepRequest) (subscr
 	}
 	for epoch := f.int(); len(f.rest) > 0; {
 		d := f.delivery(epoch)
+		d.Late = f.int() == 1
 		d.Failed = f.attempts()
 		result.Dead = append(result.Dead, d)
 	}

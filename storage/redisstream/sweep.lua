@@ -5,22 +5,25 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:delayed  22 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1,
---       ms for which the log keeps what was acked
+--       ms for which the log keeps what was acked, '1' if late messages ahead of the cursor may be taken
 --       then, with a filter, what was found in the log behind the cursor (filter.lua)
 -- gives {0, ms until a lease runs out or dead messages can be taken or -1, 1 if another sweep now would find something,
 --        ms unused, where to go on reviewing or -1, ms since the oldest unacked was published or -1, epoch,
---        then for each dead message: padded id, delivery number, attempt, d, what is kept of its failed attempts or ''}
+--        then for each dead message: padded id, delivery number, attempt, d, 1 if it is dead since it is late,
+--        what is kept of its failed attempts or ''}
 --
 -- A script, since a message must not be acked, leased or taken by another sweep between the look and the change.
 local most, hold = math.min(tonumber(ARGV[REST]), MESSAGES_MAX), tonumber(ARGV[REST + 1])
 local place = tonumber(ARGV[REST + 2])
-local meta = redis.call('HMGET', META, 'n', 'max')
-local last, largest = tonumber(meta[1]), math.max(1, tonumber(meta[2]))
+local log = read_end()
+local last, largest = log.n, math.max(1, log.max)
+any_ttl = log.ttl
+local next_late, more_late = nil, false -- when the next message that was looked at is late; whether more are
 local looked, gone, taken = 0, {}, {}
-load_verdicts(REST + 4)
+load_verdicts(REST + 5)
 
 -- look reads the entry of an outstanding message; one that has vanished or is too old is dropped.
 local function look(member)
@@ -79,6 +82,97 @@ local function drop_old_source()
   out_of_source(used, #used, bytes_)
 end
 
+-- not_late notes when an entry that is not late will be.
+local function not_late(entry)
+  local over = over_of(entry)
+  next_late = over and math.min(over, next_late or over) or next_late
+end
+
+-- skip_late takes late messages right ahead of the cursor, in place of a lease that nobody asks for. What stands in the way is
+-- one that is not late, or that must come after others.
+local function skip_late()
+  if not any_ttl or ARGV[REST + 4] ~= '1' or state.src > 0 or state.n >= last then
+    return
+  end
+  local room, parked = bound - redis.call('ZCARD', OUT), ordered and parked_now()
+  local dead, out_args, bytes, passed = {}, {}, 0, 0
+  local entries = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', math.min(MESSAGES_MAX, math.max(1, math.floor(BYTES_MAX / largest))))
+  for i, entry in ipairs(entries) do
+    local n, size = read(entry)
+    local key = ordered and key_in(entry)
+    if n ~= state.n + 1 or key and overflow_of(key) then
+      break
+    elseif not is_late(entry) then
+      not_late(entry)
+      break
+    elseif not bury_late then
+      count('late', 1)
+    elseif passed >= room or key and queue_of(key) and parked >= math.floor(bound / 2) then
+      break
+    else
+      parked = key and queue_of(key) and parked + 1 or parked
+      out_args[#out_args + 1], out_args[#out_args + 2] = n, add_late(entry, key, dead)
+      bytes, passed = bytes + size, passed + 1
+    end
+    set('id', entry[1])
+    set('n', n)
+    set('sum', sum_of(entry))
+    more_late = i == #entries and n < last
+  end
+  if #out_args > 0 then
+    redis.call('ZADD', OUT, unpack(out_args))
+    set('bytes', state.bytes + bytes)
+  end
+  bury_all(dead)
+end
+
+-- late_waiting does so for what waits, the first to be due first: a bounded number.
+local function late_waiting()
+  if not any_ttl then
+    return
+  end
+  local dead, dropped, bytes = {}, {}, 0
+  for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, MESSAGES_MAX - 1)) do
+    local id = id_of(member)
+    local entry = redis.call('XRANGE', LOG, id, id)[1]
+    if entry then
+      local _, size = read(entry)
+      bytes = bytes + size
+      if not is_late(entry) then
+        not_late(entry)
+      elseif bury_late then
+        dead[#dead + 1], dead[#dead + 2] = now, member
+      else
+        count('late', 1)
+        set('bytes', state.bytes - size)
+        dropped[#dropped + 1] = member
+      end
+    end
+    if bytes >= BYTES_MAX then
+      break
+    end
+  end
+  more_late = more_late or #dropped + #dead / 2 == MESSAGES_MAX
+  move(WAITING, DEAD, dead)
+  urgent = urgent or #dead > 0
+  forget(dropped)
+  for _, member in ipairs(dropped) do
+    if key_of(member) then
+      leave(member)
+    end
+  end
+  forget_popped()
+end
+
+-- of_late tells what becomes of a dead message that has not had all its attempts: late ones stay dead, or are dropped.
+local function of_late(member)
+  local id = id_of(member)
+  local entry = any_ttl and redis.call('XRANGE', LOG, id, id)[1]
+  if entry and is_late(entry) then
+    return bury_late and 'dead' or 'dropped', entry
+  end
+end
+
 -- take_dead takes what is dead and not held, and revives what the rules no longer call dead.
 local function take_dead()
   local members = redis.call('ZRANGE', DEAD, '-inf', now, 'BYSCORE', 'LIMIT', 0, MESSAGES_MAX)
@@ -86,7 +180,19 @@ local function take_dead()
   local held, revived, from = {}, {}, #gone
   for i, member in ipairs(members) do
     local attempts = numbers[i] - released[i]
+    local late, late_entry = nil, nil
     if not exhausted(attempts) then
+      late, late_entry = of_late(member)
+    end
+    if late == 'dropped' then
+      local _, size = read(late_entry)
+      count('late', 1)
+      set('bytes', state.bytes - size)
+      gone[#gone + 1] = member
+      if key_of(member) then
+        leave(member)
+      end
+    elseif not late and not exhausted(attempts) then
       if key_of(member) then
         send_back(member) -- it may have been seized under its lease
       end
@@ -96,7 +202,7 @@ local function take_dead()
       if not entry and key_of(member) then
         leave(member)
       elseif entry then
-        taken[#taken + 1] = {member, numbers[i], attempts, entry[2][4]}
+        taken[#taken + 1] = {member, numbers[i], attempts, entry[2][4], late and 1 or 0}
         held[#held + 1], held[#held + 2] = now + hold, member
       end
     end
@@ -133,13 +239,15 @@ end
 local function left()
   local oldest, dead, lease = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD), head_of(LEASED)
   local first = in_source()
-  return state.purge ~= '' or first and ms_of(first) < cutoff or most > 0 and dead and dead <= now or lease and lease <= now or oldest and ms_of(oldest) < cutoff
-    or any_hungry() and redis.call('ZCARD', OUT) < bound
+  return more_late or state.purge ~= '' or first and ms_of(first) < cutoff or most > 0 and dead and dead <= now
+    or lease and lease <= now or oldest and ms_of(oldest) < cutoff
+    or any_hungry() and redis.call('ZCARD', OUT) < bound or log.due and log.due <= now
 end
 
--- soon is the ms until the next time after now at which a lease runs out or dead messages can be taken; -1 without one.
+-- soon is the ms until the next time after now at which a lease runs out, dead messages can be taken or something that was
+-- looked at is late; -1 without one.
 local function soon()
-  local first
+  local first = next_late
   for _, key in ipairs(most > 0 and {LEASED, DEAD} or {LEASED}) do
     local at = tonumber(redis.call('ZRANGE', key, string.format('(%.0f', now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2])
     first = at and math.min(at, first or at) or first
@@ -156,6 +264,8 @@ end
 refill(largest) -- before anything makes more keys hungry: with a filter only what was there before has been judged
 drop_old()
 expire()
+skip_late()
+late_waiting()
 local reviewed = review()
 take_dead()
 table.sort(taken, function(a, b) return a[1] < b[1] end)
@@ -168,7 +278,7 @@ save()
 announce_due(before, next_due(), urgent or places)
 local reply = {OK, soon(), left() and 1 or 0, math.max(0, now - redis.call('HGET', STATE, 'used')), reviewed, oldest_age(), state.epoch}
 for _, delivery in ipairs(taken) do
-  for i = 1, 4 do
+  for i = 1, 5 do
     reply[#reply + 1] = delivery[i]
   end
   reply[#reply + 1] = redis.call('HGET', FAILURES, delivery[1]) or ''

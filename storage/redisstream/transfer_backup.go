@@ -65,9 +65,12 @@ func (b *backup) put(p part) error {
 	return b.file.put(p)
 }
 
-// topic writes what a slot holds. The log comes first: what a subscription that is read later still needs of it was needed
-// all the while.
+// topic writes what a slot holds. The log comes before subscriptions: what one that is read later still needs of it was needed
+// all the while. What is delayed comes before the log, to which it moves.
 func (b *backup) topic(ctx context.Context, uid string) error {
+	if err := b.readDelayed(ctx, uid, b.put); err != nil {
+		return err
+	}
 	meta, err := b.readMeta(ctx, uid)
 	if err != nil || !meta.exists() {
 		return err

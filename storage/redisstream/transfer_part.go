@@ -47,12 +47,20 @@ func (e entry) size() int64 {
 
 // sum is the running sum of sizes up to and with this entry.
 func (e entry) sum() int64 {
-	n, _ := strconv.ParseInt(e.h[min(headLength, len(e.h)):], 10, 64)
+	length := headLength
+	if strings.HasPrefix(e.h, ttlVersion) {
+		length = ttlHeadLength
+	}
+	n, _ := strconv.ParseInt(e.h[min(length, len(e.h)):], 10, 64)
 	return n
 }
 
-// headLength is where the sum begins in h.
-const headLength = 25
+// headLength is where the sum begins in h, and ttlHeadLength where it does when the ms stand before it at which the message's
+// time to live is over.
+const (
+	headLength    = 25
+	ttlHeadLength = headLength + 13
+)
 
 // keyPart is one of a slot's keys, or a page of it. It is named without what the topic's keys have in common.
 type keyPart struct {

@@ -154,7 +154,7 @@ func entriesOf(reply []any) ([]entry, error) {
 		}
 		h, ok1 := inner[1].(string)
 		d, ok2 := inner[3].(string)
-		if !ok1 || !ok2 || !strings.HasPrefix(h, headVersion) {
+		if !ok1 || !ok2 || !strings.HasPrefix(h, headVersion) && !strings.HasPrefix(h, ttlVersion) {
 			return nil, fmt.Errorf("redisstream: the entry %s is of an unknown format: a newer Postrider wrote it", id)
 		}
 		entries[i] = entry{id, h, d}
@@ -230,6 +230,9 @@ func (s *Store) readSlot(ctx context.Context, topic string, put func(part) error
 	}
 	slot := s.keys.topicSlot(topic)
 	if err := s.readKeys(ctx, topic, append(slot[2:len(slot):len(slot)], s.keys.snapshots(topic)), put); err != nil {
+		return err
+	}
+	if err := s.readDelayed(ctx, topic, put); err != nil {
 		return err
 	}
 	snaps, err := s.taken(ctx, topic)

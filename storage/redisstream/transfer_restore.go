@@ -13,14 +13,15 @@ import (
 
 // CheckBackup reads a backup to its end and says what is in it. Its error says what is wrong with the file and where.
 func CheckBackup(r io.Reader) (Report, error) {
-	_, held, sum, err := readContents(r)
+	_, held, sum, err := readContents(r, func(part) {})
 	return held.report(sum), err
 }
 
-// readContents reads a backup for what its records name, and how much there is.
-func readContents(r io.Reader) (id string, held holdings, sum tally, err error) {
+// readContents reads a backup for what its records name, and how much there is. It shows each part.
+func readContents(r io.Reader, show func(part)) (id string, held holdings, sum tally, err error) {
 	id, total, err := readBackup(r, func(p part) error {
 		p.count(&sum)
+		show(p)
 		records, ok := p.(recordsPart)
 		if !ok {
 			return nil
@@ -43,7 +44,7 @@ func Restore(ctx context.Context, file io.ReadSeeker, to string, o TransferOptio
 	if err != nil {
 		return Report{}, err
 	}
-	r := &restore{target: t, progress: o.Progress, topics: map[string]*restored{}}
+	r := &restore{target: t, progress: o.Progress, topics: map[string]*restored{}, seen: seen{}}
 	err = t.alone(ctx, func(ctx context.Context) error { return r.run(ctx, file) })
 	report := r.held.report(r.sum)
 	report.Verified = err == nil
@@ -61,6 +62,7 @@ type restore struct {
 	sub      *observed                       // what came of the present subscription so far
 	// snapshots are the uids of those with a record.
 	snapshots map[string]bool
+	seen      seen
 }
 
 // restored is what came of a topic so far.
@@ -70,11 +72,13 @@ type restored struct {
 	last  string     // id in the log
 	sum   tally      // without meta
 	subs  map[string]bool
+	// due is when the first delayed message is, and delayBytes the size of all.
+	due, delayBytes int64
 }
 
 func (r *restore) run(ctx context.Context, file io.ReadSeeker) error {
 	r.progress.begin("reading the backup for the first time, to check it", 0)
-	id, held, all, err := readContents(file)
+	id, held, all, err := readContents(file, r.seen.part)
 	if err != nil {
 		return err
 	}
@@ -156,13 +160,18 @@ func (r *restore) part(ctx context.Context, p part) error {
 	case logPart:
 		return r.ofTopic(ctx, p.topic, func(t *restored) error { return r.log(ctx, t, p) })
 	case keyPart:
-		if p = r.ofRecords(p); len(p.pairs) == 0 {
+		if p = r.seen.without(r.ofRecords(p)); len(p.pairs) == 0 {
 			return nil
 		}
 		return r.ofTopic(ctx, p.topic, func(t *restored) error {
-			if p.name == "meta" {
+			switch {
+			case p.name == "meta":
+				p = t.withDelayed(p)
 				t.meta = &topicMeta{p}
-			} else {
+			case p.isDelayed():
+				t.addDelayed(p)
+				fallthrough
+			default:
 				p.count(&t.sum)
 			}
 			return r.put(ctx, p)

@@ -175,6 +175,7 @@ func (w *transferWorld) fill() {
 	w.confirm(w.topic("shop", "once"))
 	w.block(w.topic("shop", "blocked"))
 	w.sought(w.topic("shop", "sought"))
+	w.delay(orders)
 	w.ok(w.service.DetachSubscription(ctx, detached))
 	w.ok(w.service.DeleteTopic(ctx, gone))
 	_, err := w.service.UpdateTopic(ctx, subscriptions.Topic{Name: orders, Labels: map[string]string{"a": "b"}}, []string{"labels"})
@@ -218,6 +219,17 @@ func (w *transferWorld) overflow(topic subscriptions.TopicName, id, filter strin
 	publish("cold", 4)
 	w.ok(w.service.Acknowledge(w.Context(), sub, pull(2)[1:]))
 	w.ok(w.service.Acknowledge(w.Context(), sub, run))
+}
+
+// delay publishes messages that are due later, and one with another id in the log than its own.
+func (w *transferWorld) delay(topic subscriptions.TopicName) {
+	w.Helper()
+	msgs := messages(4)
+	for i, at := range []string{"3600", "2026-01-01T00:00:00Z", "7200s", "86400.5"} {
+		msgs[i].Attributes = map[string]string{subscriptions.AttributeDeliverAt: at}
+	}
+	_, err := w.service.Publish(w.Context(), topic, msgs)
+	w.ok(err)
 }
 
 // block makes a subscription with a blocked key.
@@ -342,7 +354,7 @@ func (w *transferWorld) dump() map[string]string {
 // coversAll fails unless there is something under each key that a subscription can have. Who adds one must teach it to fill.
 func (w *transferWorld) coversAll(dump map[string]string) {
 	w.Helper()
-	for _, part := range append(redisstream.SubscriptionKeys(), "snapshots", "snapshot:", "held:", "left:", "leftat:") {
+	for _, part := range append(redisstream.SubscriptionKeys(), "snapshots", "delayed", "delays", "snapshot:", "held:", "left:", "leftat:") {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(dump)), func(key string) bool { return strings.Contains(key, "}:"+part) }) {
 			w.Errorf("no subscription has anything under %s: what is not there cannot be missed", part)
 		}

@@ -136,7 +136,8 @@ func (s *Store) clear(ctx context.Context, topic string) error {
 		}
 	}
 	slot := s.keys.topicSlot(topic)
-	return failed(ctx, "clear a topic", s.client.Unlink(ctx, slot[0], slot[2], slot[3], slot[4], s.keys.snapshots(topic)).Err())
+	keys := append(s.keys.delayed(topic), slot[0], slot[2], slot[3], slot[4], s.keys.snapshots(topic))
+	return failed(ctx, "clear a topic", s.client.Unlink(ctx, keys...).Err())
 }
 
 // sizes are those of outstanding messages, as the log has them. One that has vanished has none.

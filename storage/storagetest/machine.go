@@ -58,7 +58,7 @@ func (m *machine) rare() {
 	steps := []func(){
 		m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining, m.retainTopic, m.retainAcked,
 		m.blocked, m.peek, m.unused, m.seize, m.attempts, m.report, m.seek, m.seek, m.snapshot, m.restore, m.restore, m.dropSnapshot,
-		m.survey,
+		m.appendDue, m.listDelayed, m.cancelDelayed, m.survey,
 	}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()
 }
@@ -141,13 +141,14 @@ var ctx = context.Background()
 
 // open makes the i-th topic anew.
 func (m *machine) open(i int) {
-	t := &modelTopic{ref: subscriptions.TopicRef{UID: unique("t"), Revision: 1}, taken: map[takenKey]bool{}}
+	t := &modelTopic{ref: subscriptions.TopicRef{UID: unique("t"), Revision: 1}, taken: map[takenKey]bool{}, over: map[subscriptions.MessageID]int64{}}
 	m.do("open", func(s subscriptions.Store) error { return s.OpenTopic(ctx, t.ref) })
 	m.topics[i] = t
 }
 
 func (m *machine) attach(t *modelTopic) {
 	id := unique("s")
+	t.becomeDue(m.now())
 	s := &modelSub{
 		topic: t, ref: subscriptions.Ref{Topic: t.ref.UID, Subscription: id, Revision: 1},
 		name:     subscriptions.SubscriptionName{Project: "p", ID: id},
@@ -172,6 +173,7 @@ func (m *machine) check() {
 	seen := map[*modelTopic]bool{m.topics[0]: true, m.topics[1]: true}
 	for _, s := range m.subs {
 		seen[s.topic] = true
+		s.topic.becomeDue(m.now())
 		s.checkStats(m, m.stats(s))
 	}
 	for t := range seen {
@@ -248,6 +250,7 @@ func (m *machine) finish() {
 		}
 	}
 	for _, s := range m.subs {
+		s.topic.becomeDue(m.now())
 		s.ref.Revision++
 		s.ref.Retain = 0
 		s.rules = subscriptions.Rules{Retention: 7 * day, Outstanding: 1000, Ordered: s.rules.Ordered, Match: s.rules.Match}
@@ -266,7 +269,7 @@ func (m *machine) finish() {
 		if stats.Undelivered+stats.Outstanding > 0 {
 			m.Fatalf("messages were left: %+v", stats)
 		}
-		if want := s.unmatched(); stats.Dropped == 0 && s.epoch == 0 && stats.Filtered != want {
+		if want := s.unmatched(); stats.Dropped+stats.Late == 0 && s.epoch == 0 && stats.Filtered != want {
 			m.Fatalf("%d messages were passed over, want %d", stats.Filtered, want)
 		}
 	}

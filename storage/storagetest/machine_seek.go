@@ -57,7 +57,7 @@ func (m *machine) seekTo(s *modelSub, r subscriptions.SeekRequest, loosely bool,
 	if after.Outstanding+after.Dead+after.Parked > 0 {
 		m.Fatalf("something is outstanding after a seek: %+v", after)
 	}
-	s.settled = s.topic.n - unacked - after.Acked - after.Dropped - after.Lost - after.DeadLettered - after.Filtered
+	s.settled = s.topic.n - unacked - after.Acked - after.Dropped - after.Late - after.Lost - after.DeadLettered - after.Filtered
 	s.from, s.epoch = 0, s.epoch+1
 	for id, msg := range s.messages {
 		*msg = modelMessage{gone: !may(id, msg.gone)}

@@ -30,8 +30,9 @@ func (m *machine) publish() {
 		msgs[i].Data = m.text(rapid.IntRange(1, 20).Draw(m.T, "size"))
 		if rapid.Bool().Draw(m.T, "attributes") {
 			msgs[i].Attributes = map[string]string{"k": rapid.SampledFrom([]string{"v", "w.x"}).Draw(m.T, "value")}
-			msgs[i].OrderingKey = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(m.T, "key")
+			msgs[i].OrderingKey = rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(m.T, "key")
 		}
+		msgs[i].Timing = m.drawTiming(msgs[i].OrderingKey)
 	}
 	m.send(t, msgs)
 }
@@ -59,10 +60,7 @@ func (m *machine) send(t *modelTopic, msgs []subscriptions.Message) {
 	ids := must(m, "publish", func(s subscriptions.Store) ([]subscriptions.MessageID, error) {
 		return s.Publish(ctx, t.ref, msgs)
 	})
-	for _, msg := range msgs {
-		t.attributes = append(t.attributes, msg.Attributes)
-	}
-	t.published(m, ids)
+	t.sentTimed(m, msgs, ids)
 }
 
 func (m *machine) lease() {
@@ -113,9 +111,10 @@ func drawRules(t *rapid.T, ordered bool, match *subscriptions.Match) subscriptio
 			subscriptions.RetryPolicy{Minimum: time.Second, Maximum: 6 * time.Second}.Spans(),
 			subscriptions.RetryPolicy{Minimum: 0, Maximum: 1500 * time.Millisecond}.Spans(),
 		}).Draw(t, "retry"),
-		MaxAttempts: rapid.SampledFrom([]int{0, 1, 2, 3, 1}).Draw(t, "max attempts"),
-		Retention:   rapid.SampledFrom([]time.Duration{7 * day, 7 * day, 7 * day, 20 * time.Minute, shortestRetention}).Draw(t, "retention"),
-		Outstanding: rapid.SampledFrom([]int{1000, 1000, 7, 3, 1}).Draw(t, "outstanding"),
+		MaxAttempts:    rapid.SampledFrom([]int{0, 1, 2, 3, 1}).Draw(t, "max attempts"),
+		DeadLetterLate: rapid.Bool().Draw(t, "dead letter late"),
+		Retention:      rapid.SampledFrom([]time.Duration{7 * day, 7 * day, 7 * day, 20 * time.Minute, shortestRetention}).Draw(t, "retention"),
+		Outstanding:    rapid.SampledFrom([]int{1000, 1000, 7, 3, 1}).Draw(t, "outstanding"),
 	}
 }
 
@@ -379,7 +378,7 @@ func (m *machine) closeAny() {
 	i := rapid.IntRange(0, 1).Draw(m.T, "topic")
 	t := m.topics[i]
 	m.do("close", func(s subscriptions.Store) error { return s.CloseTopic(ctx, t.ref.UID) })
-	t.closed, t.ref.Retention = true, 0
+	t.closed, t.ref.Retention, t.delayed = true, 0, nil
 	m.refused("publish", subscriptions.ErrGone, func(s subscriptions.Store) error {
 		_, err := s.Publish(ctx, t.ref, letters("late"))
 		return err

@@ -15,6 +15,8 @@ type modelTopic struct {
 	n      int64 // messages ever
 	// attributes are those of all messages, in their order.
 	attributes []map[string]string
+	delayed    []modelDelayed
+	over       map[subscriptions.MessageID]int64 // when a message may not be delivered any more
 	last       subscriptions.MessageID
 	taken      map[takenKey]bool
 	snaps      []*modelSnap
@@ -28,14 +30,12 @@ type takenKey struct {
 }
 
 // published checks that ids count up.
-func (t *modelTopic) published(m *machine, ids []subscriptions.MessageID) {
-	for _, id := range ids {
-		t.n++
-		if id.N() != t.n || id.Compare(t.last) <= 0 || id.Milli < m.now() {
-			m.Fatalf("the %d-th message got the id %s, after %s", t.n, id, t.last)
-		}
-		t.last = id
+func (t *modelTopic) published(m *machine, id subscriptions.MessageID) {
+	t.n++
+	if id.N() != t.n || id.Compare(t.last) <= 0 || id.Milli < m.now() {
+		m.Fatalf("the %d-th message got the id %s, after %s", t.n, id, t.last)
 	}
+	t.last = id
 }
 
 type modelSub struct {
@@ -65,7 +65,7 @@ type modelMessage struct {
 // checkStats checks that every message is in exactly one place.
 func (s *modelSub) checkStats(m *machine, got subscriptions.Stats) {
 	m.Helper()
-	sum := got.Undelivered + got.Outstanding + got.Acked + got.Dropped + got.Lost + got.DeadLettered + got.Filtered
+	sum := got.Undelivered + got.Outstanding + got.Acked + got.Dropped + got.Late + got.Lost + got.DeadLettered + got.Filtered
 	if published := s.topic.n - s.settled; sum != published {
 		m.Fatalf("of %d messages %d are accounted for: %+v", published, sum, got)
 	}
@@ -97,6 +97,9 @@ func (s *modelSub) unmatched() (n int64) {
 func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscriptions.LeaseResult) {
 	m.Helper()
 	for _, d := range got.Deliveries {
+		if over := s.topic.over[d.Message.ID]; over != 0 && over <= m.now() {
+			m.Fatalf("%s was late by %d ms", d.Message.ID, m.now()-over)
+		}
 		if !s.rules.Match.Matches(d.Message.Attributes) {
 			m.Fatalf("%s does not match", d.Message.ID)
 		}
@@ -113,7 +116,7 @@ func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscrip
 		if !again {
 			fresh++
 		}
-		if i > 0 && ((last.Number > 1) == again && d.Message.ID.Compare(last.Message.ID) <= 0 || last.Number == 1 && again) {
+		if i > 0 && ((last.Number > 1) == again && d.Place().Compare(last.Place()) <= 0 || last.Number == 1 && again) {
 			m.Fatalf("%s came after %s", d.Message.ID, last.Message.ID)
 		}
 		msg.until = m.now() + int64(r.Deadline/time.Millisecond)
@@ -132,7 +135,7 @@ func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscrip
 // delivered checks one message of a lease.
 func (s *modelSub) delivered(m *machine, r subscriptions.LeaseRequest, d subscriptions.Delivery) *modelMessage {
 	m.Helper()
-	id := d.Message.ID
+	id := d.Place()
 	msg := s.messages[id]
 	if msg == nil {
 		msg = &modelMessage{}
@@ -167,7 +170,16 @@ func (s *modelSub) swept(m *machine, r subscriptions.SweepRequest, got subscript
 		return
 	}
 	for _, d := range got.Dead {
-		msg := s.messages[d.Message.ID]
+		msg := s.messages[d.Place()]
+		if d.Late {
+			if over := s.topic.over[d.Message.ID]; !s.rules.DeadLetterLate || over == 0 || over > m.latest {
+				m.Fatalf("%s is not late", d.Message.ID)
+			}
+			if msg == nil {
+				s.messages[d.Place()] = &modelMessage{}
+			}
+			continue
+		}
 		if msg == nil || msg.gone || d.Number != msg.number || r.Rules.MaxAttempts == 0 || d.Attempt < r.Rules.MaxAttempts {
 			m.Fatalf("%s is not dead after attempt %d of %d", d.Message.ID, d.Attempt, r.Rules.MaxAttempts)
 		}
@@ -218,13 +230,13 @@ func (s *modelSub) inOrder(m *machine, ds []subscriptions.Delivery) {
 	m.Helper()
 	last := map[uint64]subscriptions.MessageID{}
 	for _, d := range ds {
-		if d.Key != d.Message.KeyHash() || d.Key != 0 && d.Message.ID.Compare(last[d.Key]) <= 0 {
+		if d.Key != d.Message.KeyHash() || d.Key != 0 && d.Place().Compare(last[d.Key]) <= 0 {
 			m.Fatalf("%s of key %q came after %s", d.Message.ID, d.Message.OrderingKey, last[d.Key])
 		}
-		if s.final[d.Message.ID] {
+		if s.final[d.Place()] {
 			m.Fatalf("%s was leased after its ack was confirmed", d.Message.ID)
 		}
-		last[d.Key] = d.Message.ID
+		last[d.Key] = d.Place()
 		s.handed = append(s.handed, d.Receipt())
 	}
 }

@@ -16,6 +16,8 @@ func Run(t *testing.T, factory Factory) {
 		"life":        living,
 		"revision":    revising,
 		"publish":     publishing,
+		"delay":       delaying,
+		"ttl":         outliving,
 		"lease":       leasing,
 		"settle":      settling,
 		"confirm":     confirming,
