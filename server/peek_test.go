@@ -84,7 +84,7 @@ func TestDeadLetters(t *testing.T) {
 				t.Errorf("it comes from %v", o)
 			}
 			s.do(path, fmt.Sprintf(`{"filter": {"messageIds": [%q]}}`, d["message"].(fields)["messageId"])).list("deadLetters")
-			s.do(path, `{"filter": {"text": "ho"}}`).is(`{}`)
+			s.do(path, `{"filter": {"text": "no such text"}}`).is(`{}`)
 			s.do(path, `{"filter": {"messageIds": ["x"]}}`).invalid("filter.messageIds[0]")
 			s.do(path, `{"filter": {"subscription": "x"}}`).invalid("filter.subscription")
 			s.do(path, `{"deadLetterSubscription": "x"}`).invalid("deadLetterSubscription")
