@@ -24,6 +24,7 @@ import (
 	"postrider/server"
 	"postrider/server/grpcapi"
 	"postrider/subscriptions"
+	"postrider/tracing"
 	"postrider/web"
 )
 
@@ -36,6 +37,7 @@ type app struct {
 	service *subscriptions.Service
 	pusher  *pusher.Manager
 	metrics *metrics.Metrics
+	tracer  *tracing.Tracer // nil without an endpoint for spans
 	keys    *proof.Keys
 	issuer  *proof.Issuer
 
@@ -95,17 +97,21 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	if err := a.openCertificates(); err != nil {
 		return nil, err
 	}
+	if err := a.openTracer(ctx); err != nil {
+		return nil, err
+	}
 	a.metrics = metrics.New(metrics.Options{Version: version(), Series: config.MetricsSeries, Logger: log})
+	observed, pushed := a.observe()
 	a.service = subscriptions.NewService(a.store, subscriptions.Options{
 		Logger: log, Endpoints: a.guard, ClientCertificates: a.certificates, Expiration: config.expiration(),
-		Observer: a.metrics,
+		Observer: observed,
 	})
 	a.metrics.Watch(a.service)
 	if err := a.openIssuer(ctx); err != nil {
 		return nil, err
 	}
 	a.pusher = pusher.New(a.service, pusher.Options{
-		Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes, Observer: pushObserver{a.metrics},
+		Logger: log, UserAgent: "Postrider/" + version(), Issuer: a.issuer, MaxPushes: config.MaxPushes, Observer: pushed,
 		Transport: pusher.NewTransport(pushes), TransportAs: a.transportAs(pushes),
 	})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
@@ -132,12 +138,12 @@ func (a *app) newHTTPServer() *http.Server {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // package port decrypts
 	return &http.Server{
-		Handler: a.grpc.Beside(a.site.Beside(server.New(a.service, server.Options{
+		Handler: a.traced(a.grpc.Beside(a.site.Beside(server.New(a.service, server.Options{
 			Logger: a.log, OpenAPI: postrider.OpenAPI, Ready: a.ready, Hosts: a.config.AllowedHosts,
 			MaxBodies: a.config.bodies(),
 			Issuer:    a.issuer,
 			Metrics:   a.metrics.Handler(),
-		}))),
+		})))),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,

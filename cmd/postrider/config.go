@@ -15,6 +15,7 @@ import (
 	"postrider/storage/private"
 	"postrider/storage/redisstream"
 	"postrider/subscriptions"
+	"postrider/tracing"
 )
 
 // Config is what the server is told. Each field is a flag of "serve".
@@ -37,6 +38,8 @@ type Config struct {
 	MaxPushes            int
 	DefaultExpiration    expiry
 	MetricsSeries        int
+	OTLPEndpoint         string
+	OTLPRatio            float64
 	PushAllow            []string
 	PushCAFile           string
 	PushProxy            string // may hold a password
@@ -93,6 +96,9 @@ func serverFlags(c *Config) *pflag.FlagSet {
 		"`TIME` without use after which a subscription is deleted that is created without an expirationPolicy, 1d or more, or never")
 	f.IntVar(&c.MetricsSeries, "metrics-series", metrics.DefaultSeries,
 		"`NUMBER` of subscriptions, and as many topics, that have series of their own at /metrics; the rest is summed up")
+	f.StringVar(&c.OTLPEndpoint, "otlp-endpoint", "",
+		"`URL` of an OpenTelemetry receiver (OTLP over HTTP) that gets spans, such as http://127.0.0.1:4318; by default nothing is traced")
+	f.Float64Var(&c.OTLPRatio, "otlp-ratio", 1, "`SHARE` of traces that begin at this server to record, 0 to 1")
 	f.StringSliceVar(&c.PushAllow, "push-allow", nil,
 		"`TARGETS` that pushes may go to beside public https endpoints, over http too, separated by commas: "+
 			"networks such as 10.1.0.0/16, addresses, host names, *.NAME for all names below NAME")
@@ -126,6 +132,12 @@ func (c Config) validate(given func(name string) bool) error {
 	}
 	if ttl := c.DefaultExpiration; !ttl.never && time.Duration(ttl.after) < subscriptions.MinExpiration {
 		wrong = append(wrong, usagef("--default-expiration-ttl: %v is less than a day; never keeps subscriptions for ever", &ttl))
+	}
+	if _, err := tracing.ParseEndpoint(c.OTLPEndpoint); given("otlp-endpoint") && err != nil {
+		wrong = append(wrong, usagef("--otlp-endpoint: %w", err))
+	}
+	if !(c.OTLPRatio >= 0 && c.OTLPRatio <= 1) {
+		wrong = append(wrong, usagef("--otlp-ratio: %v is not a share from 0 to 1", c.OTLPRatio))
 	}
 	if c.MetricsSeries < 1 {
 		wrong = append(wrong, usagef("--metrics-series: %d is not a number from 1", c.MetricsSeries))
