@@ -2,9 +2,12 @@ package pusher
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"postrider/subscriptions"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -92,5 +95,45 @@ func TestRetryAfterIsSpread(t *testing.T) {
 		if n > 1000/20 {
 			t.Errorf("%d of 1,000 come back within 100 ms at %v", n, at*100*time.Millisecond)
 		}
+	}
+}
+
+// What an endpoint asked for ends with its turn: a change of the endpoint, or of
+// mind, does not wait for it.
+func TestRetryAfterCanBeForgotten(t *testing.T) {
+	for what, forget := range map[string]func(*bubble, subscriptions.SubscriptionName) error{
+		"another endpoint": func(b *bubble, sub subscriptions.SubscriptionName) error {
+			return b.service.ModifyPushConfig(b.Context(), sub, &subscriptions.PushConfig{Endpoint: testEndpoint + "/new"}, nil)
+		},
+		"closed by hand": func(b *bubble, sub subscriptions.SubscriptionName) error {
+			_, err := b.service.ClosePushBreaker(b.Context(), sub)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				refused, well := 0, false
+				b.web.answer(func(h hit) (int, error) {
+					if refused++; well {
+						return http.StatusOK, nil
+					}
+					if refused >= breakerThreshold-3 {
+						h.answer.Set("Retry-After", "600")
+					}
+					return http.StatusServiceUnavailable, nil
+				})
+				sub := b.subscribe("sub", withRetry(5*time.Second, 5*time.Second))
+				b.publish(slices.Repeat([]string{"m"}, 2*breakerThreshold)...)
+				time.Sleep(time.Minute)
+				well = true
+				if !b.kept(sub).Open {
+					b.Error("the breaker is not open")
+				}
+				b.left(sub, 2*breakerThreshold)
+				b.must(nil, forget(b, sub))
+				time.Sleep(15 * time.Second)
+				b.left(sub, 0)
+			})
+		})
 	}
 }

@@ -61,7 +61,9 @@ func (s *Service) KeepPushBreaker(ctx context.Context, sub Subscription, b Break
 }
 
 // ClosePushBreaker closes the circuit breaker of a push subscription's endpoint,
-// whatever server owns it, and tells whether it was open. NOT_FOUND;
+// whatever server owns it, and tells whether it was open. What waits since the
+// endpoint asked for it with Retry-After waits no longer than its retry policy
+// says. NOT_FOUND;
 // FAILED_PRECONDITION when the subscription is not push.
 func (s *Service) ClosePushBreaker(ctx context.Context, name SubscriptionName) (was bool, err error) {
 	if err := name.Validate(); err != nil {
@@ -71,10 +73,13 @@ func (s *Service) ClosePushBreaker(ctx context.Context, name SubscriptionName) (
 		if err := sub.mustBePushed(); err != nil {
 			return err
 		}
-		if was, err = s.store.CloseBreaker(ctx, sub.Ref()); err == nil {
-			s.noteUse(ctx, sub)
+		open, err := s.store.CloseBreaker(ctx, sub.Ref())
+		if err != nil {
+			return err
 		}
-		return err
+		was = was || open
+		s.noteUse(ctx, sub)
+		return s.hasten(ctx, sub)
 	})
 	return was, err
 }

@@ -213,10 +213,11 @@ func (s *Service) ModifyPushConfig(ctx context.Context, name SubscriptionName, p
 // server, know.
 func (s *Service) changeSubscription(ctx context.Context, name SubscriptionName, change func(Subscription) (Subscription, error)) (Subscription, error) {
 	var retained time.Duration
+	var endpoint string
 	sub, err := replaced(
 		func() (Subscription, error) { return s.readSubscription(ctx, name) },
 		func(sub Subscription) (Subscription, error) {
-			retained = sub.Ref().Retain
+			retained, endpoint = sub.Ref().Retain, orZero(sub.Push).Endpoint
 			sub, err := change(sub)
 			sub.Revision++
 			return sub, err
@@ -228,6 +229,12 @@ func (s *Service) changeSubscription(ctx context.Context, name SubscriptionName,
 	s.directory.forgetSubscription(name)
 	if err := s.store.Revise(ctx, sub.Ref()); err != nil && !outdated(err) {
 		return Subscription{}, err
+	}
+	if sub.IsPush() && !sub.Detached && sub.Push.Endpoint != endpoint {
+		err := s.ofSame(ctx, sub, func(sub Subscription) error { return s.hasten(ctx, sub) })
+		if err != nil {
+			return Subscription{}, err
+		}
 	}
 	if sub.Ref().Retain < retained {
 		if err := s.trim(ctx, sub.TopicUID); err != nil {

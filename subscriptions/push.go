@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -68,6 +69,9 @@ func (s *Service) Settle(ctx context.Context, leased Subscription, what Settleme
 		}
 		ctx, cancel := step(ctx)
 		defer cancel()
+		if orZero(sub.Push).Endpoint != orZero(leased.Push).Endpoint {
+			what.Nacks = withoutWait(what.Nacks)
+		}
 		if len(what.Acks) > 0 {
 			if err := s.store.Acknowledge(ctx, sub.Ref(), what.Acks); err != nil {
 				return err
@@ -93,6 +97,15 @@ func (s *Service) Settle(ctx context.Context, leased Subscription, what Settleme
 		return nil
 	}
 	return err
+}
+
+// withoutWait leaves out what an endpoint asked for that is pushed to no more.
+func withoutWait(nacks []Nack) []Nack {
+	nacks = slices.Clone(nacks)
+	for i := range nacks {
+		nacks[i].AtLeast = 0
+	}
+	return nacks
 }
 
 // Wait starts waiting for messages of a subscription. When it returns, nothing

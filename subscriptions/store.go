@@ -27,6 +27,7 @@ type Store interface {
 	Blocks
 	Breakers
 	PushReports
+	Waits
 	Surveys
 	DeadLetters
 	Peeks

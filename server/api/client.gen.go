@@ -153,7 +153,8 @@ type ClientInterface interface {
 	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-	// on refusing.
+	// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+	// says; a change of the endpoint does the same.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 	//
@@ -168,7 +169,8 @@ type ClientInterface interface {
 	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-	// on refusing.
+	// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+	// says; a change of the endpoint does the same.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 	//
@@ -1244,7 +1246,8 @@ func (c *Client) ListBlockedKeys(ctx context.Context, project ProjectID, subscri
 // none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 // dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 // spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-// on refusing.
+// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+// says; a change of the endpoint does the same.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 //
@@ -1269,7 +1272,8 @@ func (c *Client) CloseBreakerWithBody(ctx context.Context, project ProjectID, su
 // none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 // dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 // spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-// on refusing.
+// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+// says; a change of the endpoint does the same.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 //
@@ -5694,7 +5698,8 @@ type ClientWithResponsesInterface interface {
 	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-	// on refusing.
+	// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+	// says; a change of the endpoint does the same.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 	//
@@ -5709,7 +5714,8 @@ type ClientWithResponsesInterface interface {
 	// none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 	// dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 	// spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-	// on refusing.
+	// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+	// says; a change of the endpoint does the same.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 	//
@@ -8255,7 +8261,8 @@ func (c *ClientWithResponses) ListBlockedKeysWithResponse(ctx context.Context, p
 // none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 // dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 // spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-// on refusing.
+// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+// says; a change of the endpoint does the same.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 //
@@ -8276,7 +8283,8 @@ func (c *ClientWithResponses) CloseBreakerWithBodyWithResponse(ctx context.Conte
 // none accepted in between. While it is open nothing is pushed, so that the outage spends no attempts and fills no
 // dead-letter topic; one probe a cool-down (5 s at first, up to a minute) finds out when the endpoint is back, and
 // spends no attempt either. This closes it at once, on whatever server it is open. It opens again if the endpoint goes
-// on refusing.
+// on refusing. Messages that wait since the endpoint asked for it with Retry-After wait no longer than the retry policy
+// says; a change of the endpoint does the same.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when it is not a push subscription.
 //

@@ -57,7 +57,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 func (m *machine) rare() {
 	steps := []func(){
 		m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining, m.retainTopic, m.retainAcked,
-		m.blocked, m.peek, m.unused, m.seize, m.attempts, m.report, m.seek, m.seek, m.snapshot, m.restore, m.restore, m.dropSnapshot,
+		m.blocked, m.peek, m.unused, m.seize, m.attempts, m.report, m.hasten, m.seek, m.seek, m.snapshot, m.restore, m.restore, m.dropSnapshot,
 		m.appendDue, m.listDelayed, m.cancelDelayed, m.survey,
 	}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()

@@ -51,3 +51,10 @@ func (m *machine) blocked() {
 		return all, err
 	})
 }
+
+// hasten lets what waits wait no longer than the rules say.
+func (m *machine) hasten() {
+	s := m.anySub()
+	r := subscriptions.HastenRequest{Ref: s.ref, Rules: s.rules, Jitter: drawJitter(m.T)}
+	must(m, "hasten", func(store subscriptions.Store) (int64, error) { return store.Hasten(ctx, r) })
+}

@@ -50,8 +50,12 @@ func (s *sub) calls(ref subscriptions.Ref, d subscriptions.Delivery) map[string]
 			return s.Store.ReportPush(ctx, ref, subscriptions.PushReport{}, time.Minute)
 		},
 		"PushReport": func(ctx context.Context) error { _, err := s.Store.PushReport(ctx, ref); return err },
-		"AskPush":    func(ctx context.Context) error { return s.Store.AskPush(ctx, ref) },
-		"Attempts":   func(ctx context.Context) error { _, err := s.Store.Attempts(ctx, ref, rs); return err },
+		"Hasten": func(ctx context.Context) error {
+			_, err := s.Store.Hasten(ctx, subscriptions.HastenRequest{Ref: ref, Rules: s.rules})
+			return err
+		},
+		"AskPush":  func(ctx context.Context) error { return s.Store.AskPush(ctx, ref) },
+		"Attempts": func(ctx context.Context) error { _, err := s.Store.Attempts(ctx, ref, rs); return err },
 		"Release": func(ctx context.Context) error {
 			return s.Store.Release(ctx, ref, releases(rs, subscriptions.Failure{}))
 		},

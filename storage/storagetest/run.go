@@ -32,6 +32,7 @@ func Run(t *testing.T, factory Factory) {
 		"filter":      filtering,
 		"breaker":     breaking,
 		"push report": pushReporting,
+		"hasten":      hastening,
 		"sweep":       sweeping,
 		"trim":        trimming,
 		"vanish":      vanishing,
