@@ -45,6 +45,7 @@ type (
 	passesTooMuch    struct{ *Store }
 	ignoresDelays    struct{ *Store }
 	forgetsCancels   struct{ *Store }
+	ignoresLate      struct{ *Store }
 )
 
 func (s losesAcks) Acknowledge(ctx context.Context, ref subscriptions.Ref, rs []subscriptions.Receipt) error {
@@ -130,6 +131,14 @@ func (s ignoresDelays) Publish(ctx context.Context, topic subscriptions.TopicRef
 	return s.Store.Publish(ctx, topic, msgs)
 }
 
+func (s ignoresLate) Publish(ctx context.Context, topic subscriptions.TopicRef, msgs []subscriptions.Message) ([]subscriptions.MessageID, error) {
+	msgs = slices.Clone(msgs)
+	for i := range msgs {
+		msgs[i].Timing.TTL *= 2
+	}
+	return s.Store.Publish(ctx, topic, msgs)
+}
+
 func (s forgetsCancels) CancelDelayed(_ context.Context, _ string, ids []subscriptions.MessageID) ([]subscriptions.MessageID, error) {
 	return ids[:1], nil
 }
@@ -172,6 +181,7 @@ func TestMachineFindsFaults(t *testing.T) {
 		"never trims":        {func(s *Store) faulty { return neverTrims{s} }, true},
 		"settles nothing":    {func(s *Store) faulty { return settlesNothing{s} }, true},
 		"ignores delays":     {func(s *Store) faulty { return ignoresDelays{s} }, true},
+		"ignores late":       {func(s *Store) faulty { return ignoresLate{s} }, true},
 		"forgets cancels":    {func(s *Store) faulty { return forgetsCancels{s} }, true},
 		"takes stale calls":  {func(s *Store) faulty { return takesStale{s} }, true},
 	} {
