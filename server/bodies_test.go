@@ -102,6 +102,7 @@ const large = 600 << 10
 func (w wired) stall() exchange {
 	x := w.begin("POST", "topics/orders:publish", large)
 	x.send(publishOf(large)[:large/2])
+	synctest.Wait() // until all that came is read, or the next request could take the room that this one is about to
 	return x
 }
 
