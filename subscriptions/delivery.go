@@ -50,3 +50,11 @@ func (d Delivery) Place() MessageID {
 	}
 	return d.LogID
 }
+
+// Release gives a lease back unused.
+type Release struct {
+	Receipt
+	// Failure, if it has a Reason, is remembered of the message: it was tried, though
+	// that spends no attempt.
+	Failure
+}

@@ -261,14 +261,6 @@ type Nack struct {
 	Failure
 }
 
-// Release gives a lease back unused.
-type Release struct {
-	Receipt
-	// Failure, if it has a Reason, is remembered of the message: it was tried, though
-	// that spends no attempt.
-	Failure
-}
-
 // NackRequest returns messages that their receivers refused.
 type NackRequest struct {
 	Ref
