@@ -19,13 +19,15 @@ func everything(t *testing.T, series int) *Metrics {
 		r.Owner = "payments"
 		r.Stats = subscriptions.Stats{
 			Undelivered: 3, Outstanding: 4, Dead: 1, Parked: 2, Bytes: 500, OldestAge: 90 * time.Second,
-			Acked: 10, Nacked: 11, Expired: 12, Dropped: 13, Lost: 14, DeadLettered: 15, Filtered: 16,
+			Acked: 10, Nacked: 11, Expired: 12, Dropped: 13, Lost: 14, DeadLettered: 15, Filtered: 16, Late: 18,
 		}
 	}
 	o := subscriptions.Overview{
 		Servers: []string{"a", "b"},
 		Topics: []subscriptions.TopicReport{
-			topicReportOf("orders", func(r *subscriptions.TopicReport) { r.Published, r.PublishedBytes, r.Log = 100, 2000, 50 }),
+			topicReportOf("orders", func(r *subscriptions.TopicReport) {
+				r.Published, r.PublishedBytes, r.Log, r.Delayed = 100, 2000, 50, 17
+			}),
 			topicReportOf("orders-dead", func(r *subscriptions.TopicReport) {
 				r.Owner, r.DeadLetters, r.Sources = "payments", 12, []subscriptions.SubscriptionName{{Project: "p", ID: "billing"}}
 			}),
@@ -84,6 +86,8 @@ func TestExport(t *testing.T) {
 		`postrider_topic_published_messages_total{project_id="p",topic_id="orders"} 100`,
 		`postrider_topic_published_bytes_total{project_id="p",topic_id="orders"} 2000`,
 		`postrider_topic_log_messages{project_id="p",topic_id="orders"} 50`,
+		`postrider_topic_num_delayed_messages{project_id="p",topic_id="orders"} 17`,
+		`postrider_subscription_late_messages_total{project_id="p",subscription_id="billing"} 18`,
 		`postrider_topic_dead_letters{owner="payments",project_id="p",topic_id="orders-dead"} 12`,
 		`postrider_topic_publish_requests_total{code="OK",project_id="p",topic_id="orders"} 1`,
 		`postrider_topic_publish_requests_total{code="RESOURCE_EXHAUSTED",project_id="p",topic_id="orders"} 1`,

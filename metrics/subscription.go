@@ -64,6 +64,7 @@ var subscriptionMeasures = []measure[subscriptionReport]{
 	subscriptionCounter("expired_ack_deadlines_total", "Deliveries whose ack deadline passed.", func(s *subscriptions.Stats) int64 { return s.Expired }),
 	subscriptionCounter("dead_letter_messages_total", "Messages moved to the dead-letter topic.", func(s *subscriptions.Stats) int64 { return s.DeadLettered }),
 	subscriptionCounter("dropped_messages_total", "Messages that outlived the retention before they were acknowledged.", func(s *subscriptions.Stats) int64 { return s.Dropped }),
+	subscriptionCounter("late_messages_total", "Messages whose own time to live was over before they were acknowledged.", func(s *subscriptions.Stats) int64 { return s.Late }),
 	subscriptionCounter("lost_messages_total", "Messages that had vanished from the store.", func(s *subscriptions.Stats) int64 { return s.Lost }),
 	subscriptionCounter("filtered_messages_total", "Messages that the filter passed over.", func(s *subscriptions.Stats) int64 { return s.Filtered }),
 }

@@ -14,6 +14,8 @@ var topicMeasures = []measure[topicReport]{
 		func(r topicReport) int64 { return r.PublishedBytes }),
 	gauge(topicLabels, "postrider_topic_log_messages", "Messages stored, acknowledged ones that are not cut off yet included.", plus,
 		func(r topicReport) float64 { return float64(r.Log) }),
+	gauge(topicLabels, "postrider_topic_num_delayed_messages", "Messages that are not due yet, and so in no backlog.", plus,
+		func(r topicReport) float64 { return float64(r.Delayed) }),
 }
 
 // deadLetterMeasure is exported of dead-letter topics alone.

@@ -35,6 +35,8 @@ type TopicReport struct {
 	// Log is how many messages are stored, acked ones that are not cut off yet
 	// included.
 	Log int64
+	// Delayed is how many messages are not due yet, and in no backlog.
+	Delayed int64
 	// Subscriptions are the names of those attached, sorted.
 	Subscriptions []SubscriptionName
 	// Sources are the subscriptions whose dead letters come here, sorted: with
@@ -205,7 +207,7 @@ func (r *SubscriptionReport) fill(f *Finding, now time.Time) {
 // fill adds the state of a topic. backlogs are those of all subscriptions.
 func (r *TopicReport) fill(f *Finding, now time.Time, backlogs map[SubscriptionName]int64) {
 	c := f.last()
-	r.Measured, r.Published, r.PublishedBytes, r.Log = c.At, c.Published, c.PublishedBytes, c.Log
+	r.Measured, r.Published, r.PublishedBytes, r.Log, r.Delayed = c.At, c.Published, c.PublishedBytes, c.Log, c.Delayed
 	r.In = rate(f.Points, now, came)
 	if len(r.Sources) == 0 {
 		return

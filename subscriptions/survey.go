@@ -35,6 +35,9 @@ type Counts struct {
 	Published, PublishedBytes int64
 	// Log is how many messages the topic's log has; 0 for a subscription.
 	Log int64
+	// Delayed is how many messages of the topic are not due yet; 0 for a
+	// subscription.
+	Delayed int64
 	// Stats are zero for a topic.
 	Stats Stats
 }

@@ -56,12 +56,13 @@ func newSurveyor(s *Service, t *touched) *surveyor {
 	return y
 }
 
-// holds tells whether a subscription was last seen with a backlog.
+// holds tells whether a subscription was last seen with a backlog, or a topic
+// with delayed messages.
 func (y *surveyor) holds(uid string) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	f := y.found[uid]
-	return f != nil && f.last().Stats.Backlog() > 0
+	return f != nil && (f.last().Stats.Backlog() > 0 || f.last().Delayed > 0)
 }
 
 // run surveys until ctx ends. The store being away is no reason to end: what

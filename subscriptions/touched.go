@@ -12,7 +12,8 @@ import (
 type touched struct {
 	Store
 	topics sync.Map // UID to *mark
-	// holds tells whether a subscription is known to have a backlog; nil is never.
+	// holds tells whether a subscription is known to have a backlog, or a topic
+	// delayed messages.
 	holds func(uid string) bool
 }
 
@@ -75,6 +76,19 @@ func (t *touched) AppendDead(ctx context.Context, topic TopicRef, source string,
 
 func (t *touched) SettleDead(ctx context.Context, ref Ref, receipts []Receipt) error {
 	return t.on(ref.Topic, t.Store.SettleDead(ctx, ref, receipts))
+}
+
+func (t *touched) AppendDue(ctx context.Context, topicUID string) (time.Duration, error) {
+	next, err := t.Store.AppendDue(ctx, topicUID)
+	if err != nil || t.holds(topicUID) {
+		err = t.on(topicUID, err)
+	}
+	return next, err
+}
+
+func (t *touched) CancelDelayed(ctx context.Context, topicUID string, ids []MessageID) ([]MessageID, error) {
+	gone, err := t.Store.CancelDelayed(ctx, topicUID, ids)
+	return gone, t.on(topicUID, err)
 }
 
 func (t *touched) Drop(ctx context.Context, topic, subscription string) error {

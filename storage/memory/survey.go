@@ -30,7 +30,7 @@ func (s *Store) Survey(_ context.Context, topic string, uids []string) (v subscr
 	if t == nil || t.unused() {
 		t = &slot{}
 	} else {
-		v.Topic = s.keepPoint(&t.history, subscriptions.Counts{Log: int64(len(t.log.entries))}, t)
+		v.Topic = s.keepPoint(&t.history, subscriptions.Counts{Log: int64(len(t.log.entries)), Delayed: int64(len(t.delayed))}, t)
 	}
 	for _, uid := range uids {
 		found := subscriptions.SurveyedSubscription{UID: uid}

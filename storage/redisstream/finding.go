@@ -33,7 +33,7 @@ func encodeFinding(f subscriptions.Finding) string {
 		r.Points = append(r.Points, []int64{
 			c.At.UnixMilli(), c.Published, c.PublishedBytes, c.Log,
 			s.Undelivered, s.Outstanding, s.Dead, s.Parked, s.Bytes, s.OldestAge.Milliseconds(),
-			s.Acked, s.Nacked, s.Expired, s.Dropped, s.Lost, s.DeadLettered, s.Filtered,
+			s.Acked, s.Nacked, s.Expired, s.Dropped, s.Lost, s.DeadLettered, s.Filtered, s.Late, c.Delayed,
 		})
 	}
 	if b := f.Breaker; b.Open {
@@ -62,6 +62,9 @@ func decodeFinding(uid, stored string) (f subscriptions.Finding, ok bool) {
 		c := subscriptions.Counts{
 			At: time.UnixMilli(numbers.int()).UTC(), Published: numbers.int(), PublishedBytes: numbers.int(), Log: numbers.int(),
 			Stats: numbers.stats(),
+		}
+		if len(numbers.rest) > 0 {
+			c.Delayed = numbers.int()
 		}
 		if numbers.err != nil {
 			return f, false

@@ -19,7 +19,7 @@ var (
 
 // Survey implements subscriptions.Surveys.
 func (s *Store) Survey(ctx context.Context, topic string, uids []string) (v subscriptions.Survey, err error) {
-	keys := append(s.keys.topicSlot(topic)[:4:4], s.keys.history(topic, ""))
+	keys := append(s.keys.topicSlot(topic)[:4:4], s.keys.history(topic, ""), s.keys.delayed(topic)[0])
 	for _, uid := range uids {
 		keys = append(keys, s.keys.surveyed(topic, uid)...)
 	}
@@ -85,8 +85,11 @@ func parsePoint(text string, ofSubscription bool) (c subscriptions.Counts, err e
 	}
 	c.At = time.UnixMilli(f.int()).UTC()
 	c.Published, c.PublishedBytes, c.Log = f.int(), f.int(), f.int()
-	if ofSubscription {
+	switch {
+	case ofSubscription:
 		c.Stats = f.stats()
+	case len(f.rest) > 0: // earlier points have none
+		c.Delayed = f.int()
 	}
 	return c, f.err
 }

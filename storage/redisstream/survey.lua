@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
 -- survey: counts what a topic and some of its subscriptions hold, and keeps the counts of each for this minute.
 --
--- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:history
+-- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:history  6 …:delayed
 --       then for each subscription, at most 50: …:s:SUB  …:leased:SUB  …:waiting:SUB  …:dead:SUB  …:out:SUB  …:acked:SUB
 --       …:overflow:SUB  …:overflowed:SUB  …:source:SUB  …:history:SUB
 -- ARGV  1 now or ''
 -- gives {0, points of the topic, then for each subscription: its points, its breaker (kept_breaker.lua) or none}; none where
 --       there is no state
 --
--- A point is a text of numbers: ms, messages ever published, their bytes, messages in the log, and of a subscription what
--- counts.lua gives. history is a list of them, one a minute that had a survey, of the last hour and the one before.
+-- A point is a text of numbers: ms, messages ever published, their bytes, then of a topic the messages in the log and those that
+-- are not due yet, and of a subscription 0 and what counts.lua gives. history is a list of them, one a minute that had a survey, of the last hour and the one before.
 --
 -- A script, to be one round trip a topic, and so that the parts belong to one moment.
 local HOUR, MINUTE = 3600000, 60000
-local FIRST = 6
+local FIRST = 7
 
 local meta = redis.call('HMGET', META, 'v', 'n', 'sum')
 if meta[1] and meta[1] ~= FORMAT then
@@ -55,8 +55,8 @@ local function keep(key, numbers)
   return points
 end
 
-local stored = redis.call('XLEN', LOG)
-local reply = {OK, keep(KEYS[5], {published, bytes, stored})}
+local stored, waiting = redis.call('XLEN', LOG), redis.call('ZCARD', KEYS[6])
+local reply = {OK, keep(KEYS[5], {published, bytes, stored, waiting})}
 for first = FIRST, #KEYS, SURVEYED do
   local found, version = look_at(first)
   if version then

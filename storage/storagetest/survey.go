@@ -10,6 +10,7 @@ import (
 var surveying = []check{
 	{"counts are those of stats", surveyCounts},
 	{"one point a minute, for an hour", surveyHistory},
+	{"what is delayed", surveyDelayed},
 	{"what has no state has no points", surveyGone},
 	{"a clock that goes back", surveyClockBack},
 	{"an open breaker", surveyBreaker},
@@ -92,6 +93,17 @@ func surveyHistory(r *rig) {
 	same(r, "the first", points[0].At, end)
 }
 
+func surveyDelayed(r *rig) {
+	t, s := r.one()
+	t.publishAll(delayed("a", time.Minute), delayed("b", time.Hour))
+	same(r, "delayed", newest(t.survey(s).Topic).Delayed, int64(2))
+	r.Clock.Advance(2 * time.Minute)
+	s.stats() // which appends what is due
+	v := t.survey(s)
+	same(r, "delayed", newest(v.Topic).Delayed, int64(1))
+	same(r, "undelivered", newest(v.Subscriptions[0].Points).Stats.Undelivered, int64(1))
+}
+
 func surveyGone(r *rig) {
 	t, s := r.one()
 	t.publish("x")
@@ -149,9 +161,9 @@ func (r *rig) found(uid string, after time.Duration) subscriptions.Finding {
 		UID: uid,
 		Points: []subscriptions.Counts{
 			{At: at.Add(-time.Minute), Published: 1},
-			{At: at, Published: 2, PublishedBytes: 3, Log: 4, Stats: subscriptions.Stats{
+			{At: at, Published: 2, PublishedBytes: 3, Log: 4, Delayed: 18, Stats: subscriptions.Stats{
 				Undelivered: 5, Outstanding: 6, Dead: 7, Parked: 8, Bytes: 1 << 50, OldestAge: 9 * time.Second,
-				Acked: 10, Nacked: 11, Expired: 12, Dropped: 13, Lost: 14, DeadLettered: 15, Filtered: 16,
+				Acked: 10, Nacked: 11, Expired: 12, Dropped: 13, Lost: 14, DeadLettered: 15, Filtered: 16, Late: 17,
 			}},
 		},
 		Backlog: []int64{0, 11},
