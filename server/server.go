@@ -31,6 +31,7 @@ type Backend interface {
 	Blocks
 	Peeks
 	Delays
+	Operations
 	Pushes
 	Snapshots
 	Seeks

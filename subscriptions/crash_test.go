@@ -122,6 +122,33 @@ func (m *mortalStore) ForgetDead(ctx context.Context, topic, source string, ids 
 	return m.step(func() error { return m.Store.ForgetDead(ctx, topic, source, ids) })
 }
 
+func (m *mortalStore) InsertOperation(ctx context.Context, o subscriptions.Operation) error {
+	return m.step(func() error { return m.Store.InsertOperation(ctx, o) })
+}
+
+func (m *mortalStore) ReplaceOperation(ctx context.Context, o subscriptions.Operation) error {
+	return m.step(func() error { return m.Store.ReplaceOperation(ctx, o) })
+}
+
+func (m *mortalStore) Redrive(ctx context.Context, r subscriptions.RedriveRequest) (fates []subscriptions.RedriveFate, err error) {
+	err = m.step(func() error { fates, err = m.Store.Redrive(ctx, r); return err })
+	return fates, err
+}
+
+func (m *mortalStore) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter) error {
+	return m.step(func() error { return m.Store.ForgetRedriven(ctx, topic, letters) })
+}
+
+func (m *mortalStore) Remove(ctx context.Context, r subscriptions.RemoveRequest) (left []subscriptions.Receipt, err error) {
+	err = m.step(func() error { left, err = m.Store.Remove(ctx, r); return err })
+	return left, err
+}
+
+func (m *mortalStore) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) (done bool, err error) {
+	err = m.step(func() error { done, err = m.Store.Discard(ctx, topic, ids); return err })
+	return done, err
+}
+
 // crashEverywhere runs act on a server that dies before its first, second, …
 // write, until one survives, and checks what is left each time once another
 // server has had a few minutes.

@@ -2,6 +2,9 @@ package subscriptions
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -80,11 +83,31 @@ func (s *Service) sweepOnce(ctx context.Context, owned Subscription, place int) 
 	return res, sub, err
 }
 
-// moveDead moves messages to the dead-letter topic: append there, settle at the
+// moveDead moves messages to the dead-letter topic, those that were redriven as
+// often together: what a topic took of an earlier life of a message, and was not
+// let forget, must not keep it from taking the message again.
+func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Delivery) error {
+	lives := map[int][]Delivery{}
+	for _, d := range dead {
+		lives[timesRedriven(d.Message)] = append(lives[timesRedriven(d.Message)], d)
+	}
+	for _, times := range slices.Sorted(maps.Keys(lives)) {
+		source := sub.UID
+		if times > 0 {
+			source = fmt.Sprintf("%s#%d", sub.UID, times)
+		}
+		if err := s.moveLife(ctx, sub, source, lives[times]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveLife moves messages to the dead-letter topic: append there, settle at the
 // source, forget there. Each step may be repeated, by any server, so whatever
 // happens in between a message is in one of the two and in the dead-letter
 // topic once. NOT_FOUND while that topic does not exist: the messages stay.
-func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Delivery) error {
+func (s *Service) moveLife(ctx context.Context, sub Subscription, source string, dead []Delivery) error {
 	letters, settled, ids := make([]Message, len(dead)), make([]Receipt, len(dead)), make([]MessageID, len(dead))
 	for i, d := range dead {
 		letters[i], settled[i], ids[i] = deadLetter(sub, d), d.Receipt(), d.Message.ID
@@ -92,7 +115,7 @@ func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Deliver
 	var target string
 	err := s.directory.withTopic(ctx, sub.DeadLetter.Topic, func(t Topic) error {
 		target = t.UID
-		return s.store.AppendDead(ctx, t.Ref(), sub.UID, letters, deadLetterRetention)
+		return s.store.AppendDead(ctx, t.Ref(), source, letters, deadLetterRetention)
 	})
 	if err != nil {
 		return err
@@ -100,7 +123,7 @@ func (s *Service) moveDead(ctx context.Context, sub Subscription, dead []Deliver
 	if err := s.store.SettleDead(ctx, sub.Ref(), settled); err != nil {
 		return err
 	}
-	if err := s.store.ForgetDead(ctx, target, sub.UID, ids); err != nil {
+	if err := s.store.ForgetDead(ctx, target, source, ids); err != nil {
 		// They have been moved. The topic forgets by itself in time; to report this
 		// would have somebody move them again.
 		s.logFailure(ctx, "let a dead-letter topic forget what it took", sub.Name.String(), err)

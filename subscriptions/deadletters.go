@@ -45,8 +45,8 @@ type DeadLetterFilter struct {
 	// IDs are those that the dead-letter topic gave them; at most
 	// MaxDeadLetterIDs.
 	IDs []MessageID
-	// Text is looked for in the data, the attributes, the ordering key and the
-	// reason, whatever the case.
+	// Text is looked for in the data, the attributes that the publisher gave, the
+	// ordering key and the reason, whatever the case.
 	Text string
 	// From is the subscription they came from.
 	From SubscriptionName
@@ -149,6 +149,11 @@ func (l *letterSearch) hasText(m Message) bool {
 		return true
 	}
 	for k, v := range m.Attributes {
+		if k == ReasonAttribute {
+			k = "" // what we call it is nothing to look for
+		} else if isBookkeeping(k) {
+			continue
+		}
 		if strings.Contains(strings.ToLower(k), text) || strings.Contains(strings.ToLower(v), text) {
 			return true
 		}

@@ -23,3 +23,11 @@ func (s *Service) Held() (messages, clients int) {
 
 // WithAttempts is what makes a dead letter tell of its attempts.
 func WithAttempts(d Delivery) Delivery { return d.withAttempts() }
+
+// WorkOn works on an operation as its owner does, until it is done or a step fails.
+func (s *Service) WorkOn(ctx context.Context, name OperationName) {
+	op, err := s.store.Operation(ctx, name)
+	if err == nil {
+		_, _ = s.operator.workOn(ctx, op)
+	}
+}

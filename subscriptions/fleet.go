@@ -34,6 +34,7 @@ type fleet struct {
 	topics        map[TopicName]Topic
 	subscriptions map[SubscriptionName]Subscription
 	snapshots     map[SnapshotName]Snapshot
+	operations    map[OperationName]Operation
 	live          []string
 	owned         []Subscription
 	watchers      map[*ownedWatcher]struct{}
@@ -60,6 +61,7 @@ func newFleet(s *Service) *fleet {
 		topics:        map[TopicName]Topic{},
 		subscriptions: map[SubscriptionName]Subscription{},
 		snapshots:     map[SnapshotName]Snapshot{},
+		operations:    map[OperationName]Operation{},
 		watchers:      map[*ownedWatcher]struct{}{},
 		seen:          map[string]time.Time{},
 		hint:          make(chan struct{}, 1),
@@ -170,6 +172,7 @@ func (f *fleet) publishOwned(live []string) {
 	}
 	f.owned = owned
 	f.s.sweeper.setOwned(owned, f.ownedTopics(live), f.ownedSnapshots(live), func(name TopicName) bool { return f.topics[name].Phase == Active })
+	f.s.operator.setOwned(f.ownedOperations(live))
 	for w := range f.watchers {
 		w.fn(owned)
 	}
@@ -195,6 +198,16 @@ func (f *fleet) ownedSnapshots(live []string) []Snapshot {
 	return owned
 }
 
+func (f *fleet) ownedOperations(live []string) []Operation {
+	var owned []Operation
+	for _, op := range f.operations {
+		if ownerOf(op.UID, live) == f.s.server {
+			owned = append(owned, op)
+		}
+	}
+	return owned
+}
+
 // readChanged reads again the records that the feed named.
 func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 	topics, subs, snaps := map[TopicName]bool{}, map[SubscriptionName]bool{}, map[SnapshotName]bool{}
@@ -204,6 +217,10 @@ func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 			topics[c.Topic] = true
 		case c.Snapshot != (SnapshotName{}):
 			snaps[c.Snapshot] = true
+		case c.Operation != (OperationName{}):
+			if err := f.readOperation(ctx, c.Operation); err != nil {
+				return err
+			}
 		default:
 			subs[c.Subscription] = true
 		}
@@ -234,6 +251,15 @@ func (f *fleet) readChanged(ctx context.Context, changes []Change) error {
 	return nil
 }
 
+func (f *fleet) readOperation(ctx context.Context, name OperationName) error {
+	op, err := f.s.store.Operation(ctx, name)
+	if err != nil && CodeOf(err) != NotFound {
+		return err
+	}
+	f.locked(func() { setOrDelete(f.operations, name, op, err == nil) })
+	return nil
+}
+
 // readAll reads every record of every project.
 func (f *fleet) readAll(ctx context.Context) error {
 	projects, err := f.s.store.Projects(ctx)
@@ -241,6 +267,7 @@ func (f *fleet) readAll(ctx context.Context) error {
 		return err
 	}
 	topics, subs, snaps := map[TopicName]Topic{}, map[SubscriptionName]Subscription{}, map[SnapshotName]Snapshot{}
+	ops := map[OperationName]Operation{}
 	for _, project := range projects {
 		err := everyPage(func(after string) (int, string, error) {
 			page, err := f.s.store.ListTopics(ctx, project, after, MaxPageSize)
@@ -272,8 +299,18 @@ func (f *fleet) readAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		err = everyPage(func(after string) (int, string, error) {
+			page, err := f.s.store.ListOperations(ctx, project, after, MaxPageSize)
+			for _, op := range page {
+				ops[op.Name], after = op, op.Name.ID
+			}
+			return len(page), after, err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	f.locked(func() { f.topics, f.subscriptions, f.snapshots = topics, subs, snaps })
+	f.locked(func() { f.topics, f.subscriptions, f.snapshots, f.operations = topics, subs, snaps, ops })
 	f.s.directory.replace(topics, subs)
 	return nil
 }

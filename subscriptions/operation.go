@@ -51,8 +51,8 @@ type Operation struct {
 	// Revision rises by one with every change of the record.
 	Revision int64
 
-	// place is how far the dead letters were gone through, and until the highest id
-	// among those that were there when it began.
+	// Place is how far the dead letters were gone through, and Until is higher than
+	// the id of every one that was there when it began: what dies later stays.
 	Place PeekPlace
 	Until MessageID
 }

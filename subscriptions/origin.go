@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,7 @@ const (
 	attrSourceID       = "postrider-dead-letter-message-id"
 	attrSourceTopic    = "postrider-dead-letter-topic"
 	attrSourceTopicUID = "postrider-dead-letter-topic-uid"
+	attrSourcePlace    = "postrider-dead-letter-place" // in the log, of what was delayed
 )
 
 // The attributes that a redriven message keeps of its history: how often it was
@@ -48,6 +50,7 @@ type Origin struct {
 	Redriven, FormerAttempts int
 
 	topicUID string
+	place    MessageID // in the log, if that was another than MessageID
 }
 
 // originOf reads where a message comes from. ok is false for what is no dead
@@ -61,6 +64,7 @@ func originOf(m Message) (o Origin, ok bool) {
 	o.Topic, _ = ParseTopicName("", a[attrSourceTopic])
 	o.MessageID, _ = ParseMessageID(a[attrSourceID])
 	o.topicUID = a[attrSourceTopicUID]
+	o.place, _ = ParseMessageID(a[attrSourcePlace])
 	o.PublishTime, _ = time.Parse(sourcePublishTimeLayout, a[attrSourcePublishTime])
 	o.Attempts, _ = strconv.Atoi(a[attrSourceCount])
 	o.Reason, o.Failed = a[ReasonAttribute], m.FailedAttempts()
@@ -86,5 +90,39 @@ func deadLetter(sub Subscription, d Delivery) Message {
 	m.Attributes[attrSourceID] = m.ID.String()
 	m.Attributes[attrSourceTopic] = sub.Topic.String()
 	m.Attributes[attrSourceTopicUID] = sub.TopicUID
+	if !d.LogID.IsZero() {
+		m.Attributes[attrSourcePlace] = d.LogID.String()
+	}
 	return m
+}
+
+// isBookkeeping tells whether an attribute is one by which a dead letter tells
+// where it comes from, or a redriven message of its history.
+func isBookkeeping(key string) bool {
+	return strings.HasPrefix(key, "CloudPubSubDeadLetterSource") || strings.HasPrefix(key, "postrider-dead-letter-") ||
+		strings.HasPrefix(key, RedrivenAttribute)
+}
+
+// redriven is the message as it goes back to where it came from: with its id,
+// its publish time and its attributes, and some that tell of its history.
+func (o Origin) redriven(m Message) Message {
+	attributes := maps.Clone(m.Attributes)
+	for k := range attributes {
+		if isBookkeeping(k) {
+			delete(attributes, k)
+		}
+	}
+	attributes[RedrivenAttribute] = strconv.Itoa(o.Redriven + 1)
+	attributes[RedrivenAttemptsAttribute] = strconv.Itoa(o.FormerAttempts + o.Attempts)
+	if o.Reason != "" {
+		attributes[RedrivenReasonAttribute] = o.Reason
+	}
+	m.ID, m.Attributes = o.MessageID, attributes
+	return m
+}
+
+// timesRedriven is how often a message of a source topic was redriven.
+func timesRedriven(m Message) int {
+	n, _ := strconv.Atoi(m.Attributes[RedrivenAttribute])
+	return n
 }

@@ -9,13 +9,15 @@ import (
 )
 
 // Run does what a server does by itself, until ctx ends: heartbeats, finishing
-// what other servers left half-made, the sweep of the subscriptions that
-// this server owns, and the survey of the topics that it changed.
+// what other servers left half-made, the sweep of the subscriptions and the work
+// of the operations that this server owns, and the survey of the topics that it
+// changed.
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.fleet.run(ctx) })
 	g.Go(func() error { return s.sweeper.run(ctx) })
 	g.Go(func() error { return s.surveyor.run(ctx) })
+	g.Go(func() error { return s.operator.run(ctx) })
 	return g.Wait()
 }
 

@@ -49,6 +49,7 @@ type Service struct {
 	sweeper   *sweeper
 	surveyor  *surveyor
 	warnings  *warnings
+	operator  *operator
 
 	drain     chan struct{} // closed by Drain
 	drainOnce sync.Once
@@ -84,6 +85,7 @@ func NewService(store Store, o Options) *Service {
 	s.fleet = newFleet(s)
 	s.sweeper = newSweeper(s)
 	s.surveyor = newSurveyor(s, marking)
+	s.operator = newOperator(s)
 	return s
 }
 

@@ -19,6 +19,7 @@ type Store interface {
 	TopicCatalog
 	SubscriptionCatalog
 	SnapshotCatalog
+	OperationCatalog
 	Feed
 	Log
 	Slots
@@ -32,6 +33,7 @@ type Store interface {
 	DeadLetters
 	Peeks
 	Delays
+	Redrives
 	KeyRing
 	Watcher
 }
@@ -78,6 +80,7 @@ type Change struct {
 	Topic        TopicName
 	Subscription SubscriptionName
 	Snapshot     SnapshotName
+	Operation    OperationName
 }
 
 // Beat is what a server learns with a heartbeat.

@@ -119,6 +119,48 @@ type ClientInterface interface {
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListOperations List the operations of a project
+	//
+	// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+	//
+	// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+	//
+	// Corresponds with GET /postrider/v1/projects/{project}/operations (the `ListOperations` operationId).
+	ListOperations(ctx context.Context, project ProjectID, params *ListOperationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetOperation Read an operation
+	//
+	// How far an operation is. `done` tells that it has ended; then `error` says why it did before its end, if it did.
+	//
+	// Errors: NOT_FOUND when there is no such operation.
+	//
+	// Corresponds with GET /postrider/v1/projects/{project}/operations/{operation} (the `GetOperation` operationId).
+	GetOperation(ctx context.Context, project ProjectID, operation OperationID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelOperationWithBody Cancel an operation
+	//
+	// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+	// that has ended stays as it is.
+	//
+	// Errors: NOT_FOUND when there is no such operation.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+	CancelOperationWithBody(ctx context.Context, project ProjectID, operation OperationID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelOperation Cancel an operation
+	//
+	// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+	// that has ended stays as it is.
+	//
+	// Errors: NOT_FOUND when there is no such operation.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+	CancelOperation(ctx context.Context, project ProjectID, operation OperationID, body CancelOperationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListBlockedKeysWithBody List blocked ordering keys
 	//
 	// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
@@ -277,6 +319,102 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
 	Peek(ctx context.Context, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PurgeSubscriptionDeadLettersWithBody Drop the dead letters of a subscription
+	//
+	// Drops dead letters that came from a subscription, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+	PurgeSubscriptionDeadLettersWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PurgeSubscriptionDeadLetters Drop the dead letters of a subscription
+	//
+	// Drops dead letters that came from a subscription, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+	PurgeSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body PurgeSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RedriveSubscriptionDeadLettersWithBody Move the dead letters of a subscription back to it
+	//
+	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+	RedriveSubscriptionDeadLettersWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
+	//
+	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+	RedriveSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body RedriveSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// SeekUndoablyWithBody Seek so that it can be undone, or say what a seek would change
 	//
 	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
@@ -430,6 +568,98 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
 	ListDelayed(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PurgeTopicDeadLettersWithBody Drop the dead letters of a dead-letter topic
+	//
+	// Drops dead letters of a dead-letter topic, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+	PurgeTopicDeadLettersWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PurgeTopicDeadLetters Drop the dead letters of a dead-letter topic
+	//
+	// Drops dead letters of a dead-letter topic, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+	PurgeTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body PurgeTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RedriveTopicDeadLettersWithBody Move the dead letters of a dead-letter topic back
+	//
+	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+	RedriveTopicDeadLettersWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
+	//
+	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+	RedriveTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body RedriveTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetReadiness Can the process serve
 	//
@@ -1192,6 +1422,88 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
+// ListOperations List the operations of a project
+//
+// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+//
+// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+//
+// Corresponds with GET /postrider/v1/projects/{project}/operations (the `ListOperations` operationId).
+func (c *Client) ListOperations(ctx context.Context, project ProjectID, params *ListOperationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListOperationsRequest(c.Server, project, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetOperation Read an operation
+//
+// How far an operation is. `done` tells that it has ended; then `error` says why it did before its end, if it did.
+//
+// Errors: NOT_FOUND when there is no such operation.
+//
+// Corresponds with GET /postrider/v1/projects/{project}/operations/{operation} (the `GetOperation` operationId).
+func (c *Client) GetOperation(ctx context.Context, project ProjectID, operation OperationID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetOperationRequest(c.Server, project, operation)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelOperationWithBody Cancel an operation
+//
+// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+// that has ended stays as it is.
+//
+// Errors: NOT_FOUND when there is no such operation.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+func (c *Client) CancelOperationWithBody(ctx context.Context, project ProjectID, operation OperationID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelOperationRequestWithBody(c.Server, project, operation, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelOperation Cancel an operation
+//
+// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+// that has ended stays as it is.
+//
+// Errors: NOT_FOUND when there is no such operation.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+func (c *Client) CancelOperation(ctx context.Context, project ProjectID, operation OperationID, body CancelOperationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelOperationRequest(c.Server, project, operation, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListBlockedKeysWithBody List blocked ordering keys
 //
 // Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
@@ -1450,6 +1762,142 @@ func (c *Client) Peek(ctx context.Context, project ProjectID, subscription Subsc
 	return c.Client.Do(req)
 }
 
+// PurgeSubscriptionDeadLettersWithBody Drop the dead letters of a subscription
+//
+// Drops dead letters that came from a subscription, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+func (c *Client) PurgeSubscriptionDeadLettersWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPurgeSubscriptionDeadLettersRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PurgeSubscriptionDeadLetters Drop the dead letters of a subscription
+//
+// Drops dead letters that came from a subscription, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+func (c *Client) PurgeSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body PurgeSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPurgeSubscriptionDeadLettersRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RedriveSubscriptionDeadLettersWithBody Move the dead letters of a subscription back to it
+//
+// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+func (c *Client) RedriveSubscriptionDeadLettersWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRedriveSubscriptionDeadLettersRequestWithBody(c.Server, project, subscription, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
+//
+// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+func (c *Client) RedriveSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body RedriveSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRedriveSubscriptionDeadLettersRequest(c.Server, project, subscription, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // SeekUndoablyWithBody Seek so that it can be undone, or say what a seek would change
 //
 // As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
@@ -1694,6 +2142,138 @@ func (c *Client) ListDelayedWithBody(ctx context.Context, project ProjectID, top
 // Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
 func (c *Client) ListDelayed(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDelayedRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PurgeTopicDeadLettersWithBody Drop the dead letters of a dead-letter topic
+//
+// Drops dead letters of a dead-letter topic, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+func (c *Client) PurgeTopicDeadLettersWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPurgeTopicDeadLettersRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PurgeTopicDeadLetters Drop the dead letters of a dead-letter topic
+//
+// Drops dead letters of a dead-letter topic, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+func (c *Client) PurgeTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body PurgeTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPurgeTopicDeadLettersRequest(c.Server, project, topic, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RedriveTopicDeadLettersWithBody Move the dead letters of a dead-letter topic back
+//
+// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+func (c *Client) RedriveTopicDeadLettersWithBody(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRedriveTopicDeadLettersRequestWithBody(c.Server, project, topic, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
+//
+// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+func (c *Client) RedriveTopicDeadLetters(ctx context.Context, project ProjectID, topic TopicID, body RedriveTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRedriveTopicDeadLettersRequest(c.Server, project, topic, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3066,6 +3646,166 @@ func NewGetHealthRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListOperationsRequest constructs an http.Request for the ListOperations method
+func NewListOperationsRequest(server string, project ProjectID, params *ListOperationsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/operations", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageToken", params.PageToken, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetOperationRequest constructs an http.Request for the GetOperation method
+func NewGetOperationRequest(server string, project ProjectID, operation OperationID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "operation", operation, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/operations/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelOperationRequest calls the generic CancelOperation builder with application/json body
+func NewCancelOperationRequest(server string, project ProjectID, operation OperationID, body CancelOperationJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCancelOperationRequestWithBody(server, project, operation, "application/json", bodyReader)
+}
+
+// NewCancelOperationRequestWithBody constructs an http.Request for the CancelOperation method, with any body, and a specified content type
+func NewCancelOperationRequestWithBody(server string, project ProjectID, operation OperationID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "operation", operation, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/operations/%s:cancel", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListBlockedKeysRequest calls the generic ListBlockedKeys builder with application/json body
 func NewListBlockedKeysRequest(server string, project ProjectID, subscription SubscriptionID, body ListBlockedKeysJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -3336,6 +4076,114 @@ func NewPeekRequestWithBody(server string, project ProjectID, subscription Subsc
 	return req, nil
 }
 
+// NewPurgeSubscriptionDeadLettersRequest calls the generic PurgeSubscriptionDeadLetters builder with application/json body
+func NewPurgeSubscriptionDeadLettersRequest(server string, project ProjectID, subscription SubscriptionID, body PurgeSubscriptionDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPurgeSubscriptionDeadLettersRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewPurgeSubscriptionDeadLettersRequestWithBody constructs an http.Request for the PurgeSubscriptionDeadLetters method, with any body, and a specified content type
+func NewPurgeSubscriptionDeadLettersRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:purgeDeadLetters", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRedriveSubscriptionDeadLettersRequest calls the generic RedriveSubscriptionDeadLetters builder with application/json body
+func NewRedriveSubscriptionDeadLettersRequest(server string, project ProjectID, subscription SubscriptionID, body RedriveSubscriptionDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRedriveSubscriptionDeadLettersRequestWithBody(server, project, subscription, "application/json", bodyReader)
+}
+
+// NewRedriveSubscriptionDeadLettersRequestWithBody constructs an http.Request for the RedriveSubscriptionDeadLetters method, with any body, and a specified content type
+func NewRedriveSubscriptionDeadLettersRequestWithBody(server string, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscription", subscription, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/subscriptions/%s:redriveDeadLetters", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewSeekUndoablyRequest calls the generic SeekUndoably builder with application/json body
 func NewSeekUndoablyRequest(server string, project ProjectID, subscription SubscriptionID, body SeekUndoablyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -3587,6 +4435,114 @@ func NewListDelayedRequestWithBody(server string, project ProjectID, topic Topic
 	}
 
 	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:delayed", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPurgeTopicDeadLettersRequest calls the generic PurgeTopicDeadLetters builder with application/json body
+func NewPurgeTopicDeadLettersRequest(server string, project ProjectID, topic TopicID, body PurgeTopicDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPurgeTopicDeadLettersRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewPurgeTopicDeadLettersRequestWithBody constructs an http.Request for the PurgeTopicDeadLetters method, with any body, and a specified content type
+func NewPurgeTopicDeadLettersRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:purgeDeadLetters", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRedriveTopicDeadLettersRequest calls the generic RedriveTopicDeadLetters builder with application/json body
+func NewRedriveTopicDeadLettersRequest(server string, project ProjectID, topic TopicID, body RedriveTopicDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRedriveTopicDeadLettersRequestWithBody(server, project, topic, "application/json", bodyReader)
+}
+
+// NewRedriveTopicDeadLettersRequestWithBody constructs an http.Request for the RedriveTopicDeadLetters method, with any body, and a specified content type
+func NewRedriveTopicDeadLettersRequestWithBody(server string, project ProjectID, topic TopicID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project", project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "topic", topic, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/postrider/v1/projects/%s/topics/%s:redriveDeadLetters", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -5664,6 +6620,52 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetHealthResult, error)
 
+	// ListOperationsWithResponse List the operations of a project
+	//
+	// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+	//
+	// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /postrider/v1/projects/{project}/operations (the `ListOperations` operationId).
+	ListOperationsWithResponse(ctx context.Context, project ProjectID, params *ListOperationsParams, reqEditors ...RequestEditorFn) (*ListOperationsResult, error)
+
+	// GetOperationWithResponse Read an operation
+	//
+	// How far an operation is. `done` tells that it has ended; then `error` says why it did before its end, if it did.
+	//
+	// Errors: NOT_FOUND when there is no such operation.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /postrider/v1/projects/{project}/operations/{operation} (the `GetOperation` operationId).
+	GetOperationWithResponse(ctx context.Context, project ProjectID, operation OperationID, reqEditors ...RequestEditorFn) (*GetOperationResult, error)
+
+	// CancelOperationWithBodyWithResponse Cancel an operation
+	//
+	// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+	// that has ended stays as it is.
+	//
+	// Errors: NOT_FOUND when there is no such operation.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+	CancelOperationWithBodyWithResponse(ctx context.Context, project ProjectID, operation OperationID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelOperationResult, error)
+
+	// CancelOperationWithResponse Cancel an operation
+	//
+	// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+	// that has ended stays as it is.
+	//
+	// Errors: NOT_FOUND when there is no such operation.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+	CancelOperationWithResponse(ctx context.Context, project ProjectID, operation OperationID, body CancelOperationJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelOperationResult, error)
+
 	// ListBlockedKeysWithBodyWithResponse List blocked ordering keys
 	//
 	// Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
@@ -5822,6 +6824,102 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek (the `Peek` operationId).
 	PeekWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PeekJSONRequestBody, reqEditors ...RequestEditorFn) (*PeekResult, error)
 
+	// PurgeSubscriptionDeadLettersWithBodyWithResponse Drop the dead letters of a subscription
+	//
+	// Drops dead letters that came from a subscription, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+	PurgeSubscriptionDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PurgeSubscriptionDeadLettersResult, error)
+
+	// PurgeSubscriptionDeadLettersWithResponse Drop the dead letters of a subscription
+	//
+	// Drops dead letters that came from a subscription, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+	PurgeSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PurgeSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*PurgeSubscriptionDeadLettersResult, error)
+
+	// RedriveSubscriptionDeadLettersWithBodyWithResponse Move the dead letters of a subscription back to it
+	//
+	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+	RedriveSubscriptionDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RedriveSubscriptionDeadLettersResult, error)
+
+	// RedriveSubscriptionDeadLettersWithResponse Move the dead letters of a subscription back to it
+	//
+	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+	RedriveSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body RedriveSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*RedriveSubscriptionDeadLettersResult, error)
+
 	// SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
 	//
 	// As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
@@ -5975,6 +7073,98 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:delayed (the `ListDelayed` operationId).
 	ListDelayedWithResponse(ctx context.Context, project ProjectID, topic TopicID, body ListDelayedJSONRequestBody, reqEditors ...RequestEditorFn) (*ListDelayedResult, error)
+
+	// PurgeTopicDeadLettersWithBodyWithResponse Drop the dead letters of a dead-letter topic
+	//
+	// Drops dead letters of a dead-letter topic, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+	PurgeTopicDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PurgeTopicDeadLettersResult, error)
+
+	// PurgeTopicDeadLettersWithResponse Drop the dead letters of a dead-letter topic
+	//
+	// Drops dead letters of a dead-letter topic, for good.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+	PurgeTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body PurgeTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*PurgeTopicDeadLettersResult, error)
+
+	// RedriveTopicDeadLettersWithBodyWithResponse Move the dead letters of a dead-letter topic back
+	//
+	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+	RedriveTopicDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RedriveTopicDeadLettersResult, error)
+
+	// RedriveTopicDeadLettersWithResponse Move the dead letters of a dead-letter topic back
+	//
+	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+	// with exactly-once delivery loses a lease for that: the operation waits.
+	//
+	// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+	// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+	//
+	// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+	// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+	//
+	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	//
+	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+	// is required.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+	RedriveTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body RedriveTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*RedriveTopicDeadLettersResult, error)
 
 	// GetReadinessWithResponse Can the process serve
 	//
@@ -6791,6 +7981,93 @@ func (r GetHealthResult) StatusCode() int {
 	return 0
 }
 
+type ListOperationsResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListOperationsResponse
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r ListOperationsResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListOperationsResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetOperationResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Operation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r GetOperationResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetOperationResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type CancelOperationResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Operation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelOperationResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelOperationResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ListBlockedKeysResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -6936,6 +8213,64 @@ func (r PeekResult) StatusCode() int {
 	return 0
 }
 
+type PurgeSubscriptionDeadLettersResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Operation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r PurgeSubscriptionDeadLettersResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PurgeSubscriptionDeadLettersResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type RedriveSubscriptionDeadLettersResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Operation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r RedriveSubscriptionDeadLettersResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RedriveSubscriptionDeadLettersResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type SeekUndoablyResult struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -7075,6 +8410,64 @@ func (r ListDelayedResult) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ListDelayedResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type PurgeTopicDeadLettersResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Operation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r PurgeTopicDeadLettersResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PurgeTopicDeadLettersResult) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type RedriveTopicDeadLettersResult struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Operation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *InvalidArgument
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r RedriveTopicDeadLettersResult) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RedriveTopicDeadLettersResult) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -8215,6 +9608,76 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 	return ParseGetHealthResult(rsp)
 }
 
+// ListOperationsWithResponse List the operations of a project
+//
+// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+//
+// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /postrider/v1/projects/{project}/operations (the `ListOperations` operationId).
+func (c *ClientWithResponses) ListOperationsWithResponse(ctx context.Context, project ProjectID, params *ListOperationsParams, reqEditors ...RequestEditorFn) (*ListOperationsResult, error) {
+	rsp, err := c.ListOperations(ctx, project, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListOperationsResult(rsp)
+}
+
+// GetOperationWithResponse Read an operation
+//
+// How far an operation is. `done` tells that it has ended; then `error` says why it did before its end, if it did.
+//
+// Errors: NOT_FOUND when there is no such operation.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /postrider/v1/projects/{project}/operations/{operation} (the `GetOperation` operationId).
+func (c *ClientWithResponses) GetOperationWithResponse(ctx context.Context, project ProjectID, operation OperationID, reqEditors ...RequestEditorFn) (*GetOperationResult, error) {
+	rsp, err := c.GetOperation(ctx, project, operation, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetOperationResult(rsp)
+}
+
+// CancelOperationWithBodyWithResponse Cancel an operation
+//
+// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+// that has ended stays as it is.
+//
+// Errors: NOT_FOUND when there is no such operation.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+func (c *ClientWithResponses) CancelOperationWithBodyWithResponse(ctx context.Context, project ProjectID, operation OperationID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelOperationResult, error) {
+	rsp, err := c.CancelOperationWithBody(ctx, project, operation, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelOperationResult(rsp)
+}
+
+// CancelOperationWithResponse Cancel an operation
+//
+// Asks an operation to end, which it does within seconds, with the error CANCELLED. What it did until then stays done. One
+// that has ended stays as it is.
+//
+// Errors: NOT_FOUND when there is no such operation.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/operations/{operation}:cancel (the `CancelOperation` operationId).
+func (c *ClientWithResponses) CancelOperationWithResponse(ctx context.Context, project ProjectID, operation OperationID, body CancelOperationJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelOperationResult, error) {
+	rsp, err := c.CancelOperation(ctx, project, operation, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelOperationResult(rsp)
+}
+
 // ListBlockedKeysWithBodyWithResponse List blocked ordering keys
 //
 // Of a subscription with `enableMessageOrdering`: the ordering keys whose first outstanding message has failed at least
@@ -8433,6 +9896,126 @@ func (c *ClientWithResponses) PeekWithResponse(ctx context.Context, project Proj
 	return ParsePeekResult(rsp)
 }
 
+// PurgeSubscriptionDeadLettersWithBodyWithResponse Drop the dead letters of a subscription
+//
+// Drops dead letters that came from a subscription, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+func (c *ClientWithResponses) PurgeSubscriptionDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PurgeSubscriptionDeadLettersResult, error) {
+	rsp, err := c.PurgeSubscriptionDeadLettersWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePurgeSubscriptionDeadLettersResult(rsp)
+}
+
+// PurgeSubscriptionDeadLettersWithResponse Drop the dead letters of a subscription
+//
+// Drops dead letters that came from a subscription, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters (the `PurgeSubscriptionDeadLetters` operationId).
+func (c *ClientWithResponses) PurgeSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body PurgeSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*PurgeSubscriptionDeadLettersResult, error) {
+	rsp, err := c.PurgeSubscriptionDeadLetters(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePurgeSubscriptionDeadLettersResult(rsp)
+}
+
+// RedriveSubscriptionDeadLettersWithBodyWithResponse Move the dead letters of a subscription back to it
+//
+// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+func (c *ClientWithResponses) RedriveSubscriptionDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RedriveSubscriptionDeadLettersResult, error) {
+	rsp, err := c.RedriveSubscriptionDeadLettersWithBody(ctx, project, subscription, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRedriveSubscriptionDeadLettersResult(rsp)
+}
+
+// RedriveSubscriptionDeadLettersWithResponse Move the dead letters of a subscription back to it
+//
+// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
+// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters (the `RedriveSubscriptionDeadLetters` operationId).
+func (c *ClientWithResponses) RedriveSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body RedriveSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*RedriveSubscriptionDeadLettersResult, error) {
+	rsp, err := c.RedriveSubscriptionDeadLetters(ctx, project, subscription, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRedriveSubscriptionDeadLettersResult(rsp)
+}
+
 // SeekUndoablyWithBodyWithResponse Seek so that it can be undone, or say what a seek would change
 //
 // As `:seek`, but a snapshot of the subscription is taken before, and named in the answer: seeking to it undoes the
@@ -8645,6 +10228,122 @@ func (c *ClientWithResponses) ListDelayedWithResponse(ctx context.Context, proje
 		return nil, err
 	}
 	return ParseListDelayedResult(rsp)
+}
+
+// PurgeTopicDeadLettersWithBodyWithResponse Drop the dead letters of a dead-letter topic
+//
+// Drops dead letters of a dead-letter topic, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+func (c *ClientWithResponses) PurgeTopicDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PurgeTopicDeadLettersResult, error) {
+	rsp, err := c.PurgeTopicDeadLettersWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePurgeTopicDeadLettersResult(rsp)
+}
+
+// PurgeTopicDeadLettersWithResponse Drop the dead letters of a dead-letter topic
+//
+// Drops dead letters of a dead-letter topic, for good.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are dropped. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters (the `PurgeTopicDeadLetters` operationId).
+func (c *ClientWithResponses) PurgeTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body PurgeTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*PurgeTopicDeadLettersResult, error) {
+	rsp, err := c.PurgeTopicDeadLetters(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePurgeTopicDeadLettersResult(rsp)
+}
+
+// RedriveTopicDeadLettersWithBodyWithResponse Move the dead letters of a dead-letter topic back
+//
+// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+func (c *ClientWithResponses) RedriveTopicDeadLettersWithBodyWithResponse(ctx context.Context, project ProjectID, topic TopicID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RedriveTopicDeadLettersResult, error) {
+	rsp, err := c.RedriveTopicDeadLettersWithBody(ctx, project, topic, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRedriveTopicDeadLettersResult(rsp)
+}
+
+// RedriveTopicDeadLettersWithResponse Move the dead letters of a dead-letter topic back
+//
+// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
+// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
+// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
+// with exactly-once delivery loses a lease for that: the operation waits.
+//
+// A dead letter whose subscription is gone, or was made again on another topic, stays where it is and is counted in
+// `failedMessages`. Where as many messages are outstanding as may be, or the store is full, the operation waits and says so.
+//
+// Where the dead-letter topic has several subscriptions each holds its own copies: `deadLetterSubscription` is required then,
+// and only its copies are moved. With one subscription, or none, it need not be named. `filter` selects as in `:deadLetters`.
+// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
+//
+// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+//
+// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
+// is required.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters (the `RedriveTopicDeadLetters` operationId).
+func (c *ClientWithResponses) RedriveTopicDeadLettersWithResponse(ctx context.Context, project ProjectID, topic TopicID, body RedriveTopicDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*RedriveTopicDeadLettersResult, error) {
+	rsp, err := c.RedriveTopicDeadLetters(ctx, project, topic, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRedriveTopicDeadLettersResult(rsp)
 }
 
 // GetReadinessWithResponse Can the process serve
@@ -9848,6 +11547,147 @@ func ParseGetHealthResult(rsp *http.Response) (*GetHealthResult, error) {
 	return response, nil
 }
 
+// ParseListOperationsResult parses an HTTP response from a ListOperationsWithResponse call
+func ParseListOperationsResult(rsp *http.Response) (*ListOperationsResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListOperationsResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListOperationsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetOperationResult parses an HTTP response from a GetOperationWithResponse call
+func ParseGetOperationResult(rsp *http.Response) (*GetOperationResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetOperationResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Operation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelOperationResult parses an HTTP response from a CancelOperationWithResponse call
+func ParseCancelOperationResult(rsp *http.Response) (*CancelOperationResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelOperationResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Operation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListBlockedKeysResult parses an HTTP response from a ListBlockedKeysWithResponse call
 func ParseListBlockedKeysResult(rsp *http.Response) (*ListBlockedKeysResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10083,6 +11923,100 @@ func ParsePeekResult(rsp *http.Response) (*PeekResult, error) {
 	return response, nil
 }
 
+// ParsePurgeSubscriptionDeadLettersResult parses an HTTP response from a PurgeSubscriptionDeadLettersWithResponse call
+func ParsePurgeSubscriptionDeadLettersResult(rsp *http.Response) (*PurgeSubscriptionDeadLettersResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PurgeSubscriptionDeadLettersResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Operation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRedriveSubscriptionDeadLettersResult parses an HTTP response from a RedriveSubscriptionDeadLettersWithResponse call
+func ParseRedriveSubscriptionDeadLettersResult(rsp *http.Response) (*RedriveSubscriptionDeadLettersResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RedriveSubscriptionDeadLettersResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Operation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseSeekUndoablyResult parses an HTTP response from a SeekUndoablyWithResponse call
 func ParseSeekUndoablyResult(rsp *http.Response) (*SeekUndoablyResult, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10287,6 +12221,100 @@ func ParseListDelayedResult(rsp *http.Response) (*ListDelayedResult, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ListDelayedResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePurgeTopicDeadLettersResult parses an HTTP response from a PurgeTopicDeadLettersWithResponse call
+func ParsePurgeTopicDeadLettersResult(rsp *http.Response) (*PurgeTopicDeadLettersResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PurgeTopicDeadLettersResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Operation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest InvalidArgument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRedriveTopicDeadLettersResult parses an HTTP response from a RedriveTopicDeadLettersWithResponse call
+func ParseRedriveTopicDeadLettersResult(rsp *http.Response) (*RedriveTopicDeadLettersResult, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RedriveTopicDeadLettersResult{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Operation
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -25,6 +25,13 @@ const (
 	DeadLetterStateWaiting     DeadLetterState = "WAITING"
 )
 
+// Defines values for OperationMetadataKind.
+const (
+	OperationKindPurge       OperationMetadataKind = "PURGE"
+	OperationKindRedrive     OperationMetadataKind = "REDRIVE"
+	OperationKindUnspecified OperationMetadataKind = "KIND_UNSPECIFIED"
+)
+
 // Defines values for PeekedMessageState.
 const (
 	PeekStateDead        PeekedMessageState = "DEAD"
@@ -210,7 +217,7 @@ type DeadLetterFilter struct {
 	// Subscription The name of the subscription that they came from.
 	Subscription string `json:"subscription,omitempty"`
 
-	// Text Text that the data, an attribute, the ordering key or the last error has, in capitals or not; at most 1,024 bytes.
+	// Text Text that the data, an attribute of the publisher's, the ordering key or the last error has, in capitals or not; at most 1,024 bytes.
 	Text string `json:"text,omitempty"`
 }
 
@@ -489,6 +496,15 @@ type ListDelayedResponse struct {
 	TotalMessages wire.Int64 `json:"totalMessages,omitempty"`
 }
 
+// ListOperationsResponse defines model for ListOperationsResponse.
+type ListOperationsResponse struct {
+	// NextPageToken Asks for the next page; absent on the last.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+
+	// Operations The operations of this page.
+	Operations []Operation `json:"operations,omitempty"`
+}
+
 // ListSnapshotsResponse One page of snapshots.
 type ListSnapshotsResponse struct {
 	// NextPageToken Asks for the next page; absent on the last.
@@ -618,6 +634,84 @@ type OpenIDConfiguration struct {
 	SubjectTypesSupported []string `json:"subject_types_supported"`
 }
 
+// Operation Long work that goes on in the background.
+type Operation struct {
+	// Done Whether it has ended.
+	Done bool `json:"done,omitempty"`
+
+	// Error Why an operation ended before its end.
+	Error *OperationError `json:"error,omitempty"`
+
+	// Metadata What an operation does, and how far it is.
+	Metadata *OperationMetadata `json:"metadata,omitempty"`
+
+	// Name The name, to read or cancel it by; absent in the answer to `validateOnly`.
+	Name string `json:"name,omitempty"`
+}
+
+// OperationError Why an operation ended before its end.
+type OperationError struct {
+	// Code The HTTP status of the code.
+	Code wire.Int32 `json:"code,omitempty"`
+
+	// Message What went wrong, in words.
+	Message string `json:"message,omitempty"`
+
+	// Status The code, such as CANCELLED.
+	Status string `json:"status,omitempty"`
+}
+
+// OperationMetadata What an operation does, and how far it is.
+type OperationMetadata struct {
+	// CancelRequested Whether it was asked to end.
+	CancelRequested bool `json:"cancelRequested,omitempty"`
+
+	// CreateTime When it began.
+	CreateTime *wire.Timestamp `json:"createTime,omitempty"`
+
+	// DeadLetterSubscription The subscription of that topic from which they are taken; absent where it has none.
+	DeadLetterSubscription string `json:"deadLetterSubscription,omitempty"`
+
+	// DeadLetterTopic The dead-letter topic.
+	DeadLetterTopic string `json:"deadLetterTopic,omitempty"`
+
+	// EndTime When it ended.
+	EndTime *wire.Timestamp `json:"endTime,omitempty"`
+
+	// FailedMessages How many could not be redriven, and stay where they are.
+	FailedMessages wire.Int64 `json:"failedMessages,omitempty"`
+
+	// FailureReason Why the last of these could not, in words.
+	FailureReason string `json:"failureReason,omitempty"`
+
+	// Filter Selects dead letters. What is unset selects all; together, all must hold.
+	Filter *DeadLetterFilter `json:"filter,omitempty"`
+
+	// Kind REDRIVE: dead letters go back where they came from. PURGE: they are dropped.
+	Kind OperationMetadataKind `enum:"KIND_UNSPECIFIED,REDRIVE,PURGE" json:"kind,omitempty"`
+
+	// MessagesPerSecond How many are moved a second at most; absent when as many as can be.
+	MessagesPerSecond float64 `json:"messagesPerSecond,omitempty"`
+
+	// MovedMessages How many were redriven, or purged. A server that dies leaves out what it did in its last second.
+	MovedMessages wire.Int64 `json:"movedMessages,omitempty"`
+
+	// Subscription The subscription that they came from, if its dead letters were asked for.
+	Subscription string `json:"subscription,omitempty"`
+
+	// TotalIsLowerBound Whether there were more than `totalMessages`.
+	TotalIsLowerBound bool `json:"totalIsLowerBound,omitempty"`
+
+	// TotalMessages How many there were to move when it began, counted up to some thousand.
+	TotalMessages wire.Int64 `json:"totalMessages,omitempty"`
+
+	// WaitingReason Why it does not go on at the moment, in words; absent while it does.
+	WaitingReason string `json:"waitingReason,omitempty"`
+}
+
+// OperationMetadataKind REDRIVE: dead letters go back where they came from. PURGE: they are dropped.
+type OperationMetadataKind string
+
 // PeekRequest defines model for PeekRequest.
 type PeekRequest struct {
 	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
@@ -726,6 +820,18 @@ type PullResponse struct {
 	ReceivedMessages []ReceivedMessage `json:"receivedMessages,omitempty"`
 }
 
+// PurgeRequest defines model for PurgeRequest.
+type PurgeRequest struct {
+	// DeadLetterSubscription The name of the subscription of the dead-letter topic from which they are taken; required where it has several.
+	DeadLetterSubscription string `json:"deadLetterSubscription,omitempty"`
+
+	// Filter Selects dead letters. What is unset selects all; together, all must hold.
+	Filter *DeadLetterFilter `json:"filter,omitempty"`
+
+	// ValidateOnly Count them, and do nothing.
+	ValidateOnly bool `json:"validateOnly,omitempty"`
+}
+
 // PushConfig Where and how messages are pushed. Empty means that the subscription is pulled.
 type PushConfig struct {
 	// Attributes Endpoint settings. The one that there is, `x-goog-version`, names the format of the envelope; its one
@@ -811,6 +917,21 @@ type ReceivedMessage struct {
 
 	// Message A message. It has data or at least one attribute.
 	Message *PubsubMessage `json:"message,omitempty"`
+}
+
+// RedriveRequest defines model for RedriveRequest.
+type RedriveRequest struct {
+	// DeadLetterSubscription The name of the subscription of the dead-letter topic from which they are taken; required where it has several.
+	DeadLetterSubscription string `json:"deadLetterSubscription,omitempty"`
+
+	// Filter Selects dead letters. What is unset selects all; together, all must hold.
+	Filter *DeadLetterFilter `json:"filter,omitempty"`
+
+	// MessagesPerSecond How many are moved a second at most; 0 or absent is as many as can be.
+	MessagesPerSecond float64 `json:"messagesPerSecond,omitempty"`
+
+	// ValidateOnly Count them, and do nothing.
+	ValidateOnly bool `json:"validateOnly,omitempty"`
 }
 
 // RetryPolicy The wait before a message is delivered again after a nack or a missed deadline; it grows exponentially
@@ -1170,6 +1291,9 @@ type WebhookSecret struct {
 	Secret string `json:"secret,omitempty"`
 }
 
+// OperationID defines model for operationId.
+type OperationID = string
+
 // PageSize defines model for pageSize.
 type PageSize = wire.Int32
 
@@ -1214,6 +1338,15 @@ type ResourceExhausted = Error
 
 // Unavailable The one shape of every error.
 type Unavailable = Error
+
+// ListOperationsParams defines parameters for ListOperations.
+type ListOperationsParams struct {
+	// PageSize The most entries to answer; 0 or absent is 100, and at most 1,000 come at a time.
+	PageSize PageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// PageToken The `nextPageToken` of the previous page; empty for the first.
+	PageToken PageToken `form:"pageToken,omitempty" json:"pageToken,omitempty"`
+}
 
 // ListSnapshotsParams defines parameters for ListSnapshots.
 type ListSnapshotsParams struct {
@@ -1278,6 +1411,9 @@ type ListTopicSubscriptionsParams struct {
 	PageToken PageToken `form:"pageToken,omitempty" json:"pageToken,omitempty"`
 }
 
+// CancelOperationJSONRequestBody defines body for CancelOperation for application/json ContentType.
+type CancelOperationJSONRequestBody = Empty
+
 // ListBlockedKeysJSONRequestBody defines body for ListBlockedKeys for application/json ContentType.
 type ListBlockedKeysJSONRequestBody = ListBlockedKeysRequest
 
@@ -1293,6 +1429,12 @@ type ExplainJSONRequestBody = Empty
 // PeekJSONRequestBody defines body for Peek for application/json ContentType.
 type PeekJSONRequestBody = PeekRequest
 
+// PurgeSubscriptionDeadLettersJSONRequestBody defines body for PurgeSubscriptionDeadLetters for application/json ContentType.
+type PurgeSubscriptionDeadLettersJSONRequestBody = PurgeRequest
+
+// RedriveSubscriptionDeadLettersJSONRequestBody defines body for RedriveSubscriptionDeadLetters for application/json ContentType.
+type RedriveSubscriptionDeadLettersJSONRequestBody = RedriveRequest
+
 // SeekUndoablyJSONRequestBody defines body for SeekUndoably for application/json ContentType.
 type SeekUndoablyJSONRequestBody = SeekUndoablyRequest
 
@@ -1307,6 +1449,12 @@ type ListTopicDeadLettersJSONRequestBody = ListDeadLettersRequest
 
 // ListDelayedJSONRequestBody defines body for ListDelayed for application/json ContentType.
 type ListDelayedJSONRequestBody = ListDelayedRequest
+
+// PurgeTopicDeadLettersJSONRequestBody defines body for PurgeTopicDeadLetters for application/json ContentType.
+type PurgeTopicDeadLettersJSONRequestBody = PurgeRequest
+
+// RedriveTopicDeadLettersJSONRequestBody defines body for RedriveTopicDeadLetters for application/json ContentType.
+type RedriveTopicDeadLettersJSONRequestBody = RedriveRequest
 
 // SetSchemaIamPolicyJSONRequestBody defines body for SetSchemaIamPolicy for application/json ContentType.
 type SetSchemaIamPolicyJSONRequestBody = SetIamPolicyRequest

@@ -30,6 +30,15 @@ type ServerInterface interface {
 	// GetOpenAPI Read this document
 	// (GET /openapi.yaml)
 	GetOpenAPI(w http.ResponseWriter, r *http.Request)
+	// ListOperations List the operations of a project
+	// (GET /postrider/v1/projects/{project}/operations)
+	ListOperations(w http.ResponseWriter, r *http.Request, project ProjectID, params ListOperationsParams)
+	// GetOperation Read an operation
+	// (GET /postrider/v1/projects/{project}/operations/{operation})
+	GetOperation(w http.ResponseWriter, r *http.Request, project ProjectID, operation OperationID)
+	// CancelOperation Cancel an operation
+	// (POST /postrider/v1/projects/{project}/operations/{operation}:cancel)
+	CancelOperation(w http.ResponseWriter, r *http.Request, project ProjectID, operation OperationID)
 	// ListBlockedKeys List blocked ordering keys
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys)
 	ListBlockedKeys(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -45,6 +54,12 @@ type ServerInterface interface {
 	// Peek Look at messages without leasing them
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek)
 	Peek(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// PurgeSubscriptionDeadLetters Drop the dead letters of a subscription
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters)
+	PurgeSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
+	// RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters)
+	RedriveSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// SeekUndoably Seek so that it can be undone, or say what a seek would change
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 	SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
@@ -60,6 +75,12 @@ type ServerInterface interface {
 	// ListDelayed List messages that are not due yet
 	// (POST /postrider/v1/projects/{project}/topics/{topic}:delayed)
 	ListDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
+	// PurgeTopicDeadLetters Drop the dead letters of a dead-letter topic
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters)
+	PurgeTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
+	// RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters)
+	RedriveTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID)
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(w http.ResponseWriter, r *http.Request)
@@ -201,6 +222,24 @@ func (_ Unimplemented) GetOpenAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// ListOperations List the operations of a project
+// (GET /postrider/v1/projects/{project}/operations)
+func (_ Unimplemented) ListOperations(w http.ResponseWriter, r *http.Request, project ProjectID, params ListOperationsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetOperation Read an operation
+// (GET /postrider/v1/projects/{project}/operations/{operation})
+func (_ Unimplemented) GetOperation(w http.ResponseWriter, r *http.Request, project ProjectID, operation OperationID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CancelOperation Cancel an operation
+// (POST /postrider/v1/projects/{project}/operations/{operation}:cancel)
+func (_ Unimplemented) CancelOperation(w http.ResponseWriter, r *http.Request, project ProjectID, operation OperationID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ListBlockedKeys List blocked ordering keys
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys)
 func (_ Unimplemented) ListBlockedKeys(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
@@ -231,6 +270,18 @@ func (_ Unimplemented) Peek(w http.ResponseWriter, r *http.Request, project Proj
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// PurgeSubscriptionDeadLetters Drop the dead letters of a subscription
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters)
+func (_ Unimplemented) PurgeSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
+// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters)
+func (_ Unimplemented) RedriveSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // SeekUndoably Seek so that it can be undone, or say what a seek would change
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 func (_ Unimplemented) SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
@@ -258,6 +309,18 @@ func (_ Unimplemented) ListTopicDeadLetters(w http.ResponseWriter, r *http.Reque
 // ListDelayed List messages that are not due yet
 // (POST /postrider/v1/projects/{project}/topics/{topic}:delayed)
 func (_ Unimplemented) ListDelayed(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PurgeTopicDeadLetters Drop the dead letters of a dead-letter topic
+// (POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters)
+func (_ Unimplemented) PurgeTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
+// (POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters)
+func (_ Unimplemented) RedriveTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -548,6 +611,131 @@ func (siw *ServerInterfaceWrapper) GetOpenAPI(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListOperations operation middleware
+func (siw *ServerInterfaceWrapper) ListOperations(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListOperationsParams
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageToken" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageToken", r.URL.Query(), &params.PageToken, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageToken"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageToken", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListOperations(w, r, project, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetOperation operation middleware
+func (siw *ServerInterfaceWrapper) GetOperation(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "operation" -------------
+	var operation OperationID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "operation", chi.URLParam(r, "operation"), &operation, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "operation", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetOperation(w, r, project, operation)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CancelOperation operation middleware
+func (siw *ServerInterfaceWrapper) CancelOperation(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "operation" -------------
+	var operation OperationID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "operation", chi.URLParam(r, "operation"), &operation, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "operation", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CancelOperation(w, r, project, operation)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListBlockedKeys operation middleware
 func (siw *ServerInterfaceWrapper) ListBlockedKeys(w http.ResponseWriter, r *http.Request) {
 
@@ -723,6 +911,76 @@ func (siw *ServerInterfaceWrapper) Peek(w http.ResponseWriter, r *http.Request) 
 	handler.ServeHTTP(w, r)
 }
 
+// PurgeSubscriptionDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) PurgeSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PurgeSubscriptionDeadLetters(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RedriveSubscriptionDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) RedriveSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "subscription" -------------
+	var subscription SubscriptionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "subscription", chi.URLParam(r, "subscription"), &subscription, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subscription", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RedriveSubscriptionDeadLetters(w, r, project, subscription)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // SeekUndoably operation middleware
 func (siw *ServerInterfaceWrapper) SeekUndoably(w http.ResponseWriter, r *http.Request) {
 
@@ -889,6 +1147,76 @@ func (siw *ServerInterfaceWrapper) ListDelayed(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListDelayed(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PurgeTopicDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) PurgeTopicDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PurgeTopicDeadLetters(w, r, project, topic)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RedriveTopicDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) RedriveTopicDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project" -------------
+	var project ProjectID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project", chi.URLParam(r, "project"), &project, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "topic" -------------
+	var topic TopicID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "topic", chi.URLParam(r, "topic"), &topic, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "topic", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RedriveTopicDeadLetters(w, r, project, topic)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2464,6 +2792,15 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/openapi.yaml", wrapper.GetOpenAPI)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/postrider/v1/projects/{project}/operations", wrapper.ListOperations)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/postrider/v1/projects/{project}/operations/{operation}", wrapper.GetOperation)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/operations/{operation}:cancel", wrapper.CancelOperation)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys", wrapper.ListBlockedKeys)
 	})
 	r.Group(func(r chi.Router) {
@@ -2479,6 +2816,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:peek", wrapper.Peek)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters", wrapper.PurgeSubscriptionDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters", wrapper.RedriveSubscriptionDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/subscriptions/{subscription}:seek", wrapper.SeekUndoably)
 	})
 	r.Group(func(r chi.Router) {
@@ -2492,6 +2835,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:delayed", wrapper.ListDelayed)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters", wrapper.PurgeTopicDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters", wrapper.RedriveTopicDeadLetters)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/readyz", wrapper.GetReadiness)
@@ -2811,6 +3160,211 @@ type GetOpenAPIdefaultJSONResponse struct {
 }
 
 func (response GetOpenAPIdefaultJSONResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOperationsRequestObject struct {
+	Project ProjectID `json:"project"`
+	Params  ListOperationsParams
+}
+
+type ListOperationsResponseObject interface {
+	VisitListOperationsResponse(w http.ResponseWriter) error
+}
+
+type ListOperations200JSONResponse ListOperationsResponse
+
+func (response ListOperations200JSONResponse) VisitListOperationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOperations400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response ListOperations400JSONResponse) VisitListOperationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOperations404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListOperations404JSONResponse) VisitListOperationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListOperationsdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response ListOperationsdefaultJSONResponse) VisitListOperationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOperationRequestObject struct {
+	Project   ProjectID   `json:"project"`
+	Operation OperationID `json:"operation"`
+}
+
+type GetOperationResponseObject interface {
+	VisitGetOperationResponse(w http.ResponseWriter) error
+}
+
+type GetOperation200JSONResponse Operation
+
+func (response GetOperation200JSONResponse) VisitGetOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOperation400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response GetOperation400JSONResponse) VisitGetOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOperation404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetOperation404JSONResponse) VisitGetOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOperationdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response GetOperationdefaultJSONResponse) VisitGetOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelOperationRequestObject struct {
+	Project   ProjectID   `json:"project"`
+	Operation OperationID `json:"operation"`
+	Body      *CancelOperationJSONRequestBody
+}
+
+type CancelOperationResponseObject interface {
+	VisitCancelOperationResponse(w http.ResponseWriter) error
+}
+
+type CancelOperation200JSONResponse Operation
+
+func (response CancelOperation200JSONResponse) VisitCancelOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelOperation400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response CancelOperation400JSONResponse) VisitCancelOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelOperation404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CancelOperation404JSONResponse) VisitCancelOperationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelOperationdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response CancelOperationdefaultJSONResponse) VisitCancelOperationResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3167,6 +3721,144 @@ func (response PeekdefaultJSONResponse) VisitPeekResponse(w http.ResponseWriter)
 	return err
 }
 
+type PurgeSubscriptionDeadLettersRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *PurgeSubscriptionDeadLettersJSONRequestBody
+}
+
+type PurgeSubscriptionDeadLettersResponseObject interface {
+	VisitPurgeSubscriptionDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type PurgeSubscriptionDeadLetters200JSONResponse Operation
+
+func (response PurgeSubscriptionDeadLetters200JSONResponse) VisitPurgeSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeSubscriptionDeadLetters400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response PurgeSubscriptionDeadLetters400JSONResponse) VisitPurgeSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeSubscriptionDeadLetters404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response PurgeSubscriptionDeadLetters404JSONResponse) VisitPurgeSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeSubscriptionDeadLettersdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response PurgeSubscriptionDeadLettersdefaultJSONResponse) VisitPurgeSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveSubscriptionDeadLettersRequestObject struct {
+	Project      ProjectID      `json:"project"`
+	Subscription SubscriptionID `json:"subscription"`
+	Body         *RedriveSubscriptionDeadLettersJSONRequestBody
+}
+
+type RedriveSubscriptionDeadLettersResponseObject interface {
+	VisitRedriveSubscriptionDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type RedriveSubscriptionDeadLetters200JSONResponse Operation
+
+func (response RedriveSubscriptionDeadLetters200JSONResponse) VisitRedriveSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveSubscriptionDeadLetters400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response RedriveSubscriptionDeadLetters400JSONResponse) VisitRedriveSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveSubscriptionDeadLetters404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RedriveSubscriptionDeadLetters404JSONResponse) VisitRedriveSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveSubscriptionDeadLettersdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response RedriveSubscriptionDeadLettersdefaultJSONResponse) VisitRedriveSubscriptionDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type SeekUndoablyRequestObject struct {
 	Project      ProjectID      `json:"project"`
 	Subscription SubscriptionID `json:"subscription"`
@@ -3501,6 +4193,144 @@ type ListDelayeddefaultJSONResponse struct {
 }
 
 func (response ListDelayeddefaultJSONResponse) VisitListDelayedResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeTopicDeadLettersRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *PurgeTopicDeadLettersJSONRequestBody
+}
+
+type PurgeTopicDeadLettersResponseObject interface {
+	VisitPurgeTopicDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type PurgeTopicDeadLetters200JSONResponse Operation
+
+func (response PurgeTopicDeadLetters200JSONResponse) VisitPurgeTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeTopicDeadLetters400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response PurgeTopicDeadLetters400JSONResponse) VisitPurgeTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeTopicDeadLetters404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response PurgeTopicDeadLetters404JSONResponse) VisitPurgeTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeTopicDeadLettersdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response PurgeTopicDeadLettersdefaultJSONResponse) VisitPurgeTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveTopicDeadLettersRequestObject struct {
+	Project ProjectID `json:"project"`
+	Topic   TopicID   `json:"topic"`
+	Body    *RedriveTopicDeadLettersJSONRequestBody
+}
+
+type RedriveTopicDeadLettersResponseObject interface {
+	VisitRedriveTopicDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type RedriveTopicDeadLetters200JSONResponse Operation
+
+func (response RedriveTopicDeadLetters200JSONResponse) VisitRedriveTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveTopicDeadLetters400JSONResponse struct{ InvalidArgumentJSONResponse }
+
+func (response RedriveTopicDeadLetters400JSONResponse) VisitRedriveTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveTopicDeadLetters404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RedriveTopicDeadLetters404JSONResponse) VisitRedriveTopicDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedriveTopicDeadLettersdefaultJSONResponse struct {
+	Body       Error
+	StatusCode int
+}
+
+func (response RedriveTopicDeadLettersdefaultJSONResponse) VisitRedriveTopicDeadLettersResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6122,6 +6952,15 @@ type StrictServerInterface interface {
 	// GetOpenAPI Read this document
 	// (GET /openapi.yaml)
 	GetOpenAPI(ctx context.Context, request GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error)
+	// ListOperations List the operations of a project
+	// (GET /postrider/v1/projects/{project}/operations)
+	ListOperations(ctx context.Context, request ListOperationsRequestObject) (ListOperationsResponseObject, error)
+	// GetOperation Read an operation
+	// (GET /postrider/v1/projects/{project}/operations/{operation})
+	GetOperation(ctx context.Context, request GetOperationRequestObject) (GetOperationResponseObject, error)
+	// CancelOperation Cancel an operation
+	// (POST /postrider/v1/projects/{project}/operations/{operation}:cancel)
+	CancelOperation(ctx context.Context, request CancelOperationRequestObject) (CancelOperationResponseObject, error)
 	// ListBlockedKeys List blocked ordering keys
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:blockedKeys)
 	ListBlockedKeys(ctx context.Context, request ListBlockedKeysRequestObject) (ListBlockedKeysResponseObject, error)
@@ -6137,6 +6976,12 @@ type StrictServerInterface interface {
 	// Peek Look at messages without leasing them
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:peek)
 	Peek(ctx context.Context, request PeekRequestObject) (PeekResponseObject, error)
+	// PurgeSubscriptionDeadLetters Drop the dead letters of a subscription
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:purgeDeadLetters)
+	PurgeSubscriptionDeadLetters(ctx context.Context, request PurgeSubscriptionDeadLettersRequestObject) (PurgeSubscriptionDeadLettersResponseObject, error)
+	// RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
+	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:redriveDeadLetters)
+	RedriveSubscriptionDeadLetters(ctx context.Context, request RedriveSubscriptionDeadLettersRequestObject) (RedriveSubscriptionDeadLettersResponseObject, error)
 	// SeekUndoably Seek so that it can be undone, or say what a seek would change
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:seek)
 	SeekUndoably(ctx context.Context, request SeekUndoablyRequestObject) (SeekUndoablyResponseObject, error)
@@ -6152,6 +6997,12 @@ type StrictServerInterface interface {
 	// ListDelayed List messages that are not due yet
 	// (POST /postrider/v1/projects/{project}/topics/{topic}:delayed)
 	ListDelayed(ctx context.Context, request ListDelayedRequestObject) (ListDelayedResponseObject, error)
+	// PurgeTopicDeadLetters Drop the dead letters of a dead-letter topic
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:purgeDeadLetters)
+	PurgeTopicDeadLetters(ctx context.Context, request PurgeTopicDeadLettersRequestObject) (PurgeTopicDeadLettersResponseObject, error)
+	// RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
+	// (POST /postrider/v1/projects/{project}/topics/{topic}:redriveDeadLetters)
+	RedriveTopicDeadLetters(ctx context.Context, request RedriveTopicDeadLettersRequestObject) (RedriveTopicDeadLettersResponseObject, error)
 	// GetReadiness Can the process serve
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
@@ -6400,6 +7251,97 @@ func (sh *strictHandler) GetOpenAPI(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ListOperations operation middleware
+func (sh *strictHandler) ListOperations(w http.ResponseWriter, r *http.Request, project ProjectID, params ListOperationsParams) {
+	var request ListOperationsRequestObject
+
+	request.Project = project
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListOperations(ctx, request.(ListOperationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListOperations")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListOperationsResponseObject); ok {
+		if err := validResponse.VisitListOperationsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetOperation operation middleware
+func (sh *strictHandler) GetOperation(w http.ResponseWriter, r *http.Request, project ProjectID, operation OperationID) {
+	var request GetOperationRequestObject
+
+	request.Project = project
+	request.Operation = operation
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetOperation(ctx, request.(GetOperationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetOperation")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetOperationResponseObject); ok {
+		if err := validResponse.VisitGetOperationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelOperation operation middleware
+func (sh *strictHandler) CancelOperation(w http.ResponseWriter, r *http.Request, project ProjectID, operation OperationID) {
+	var request CancelOperationRequestObject
+
+	request.Project = project
+	request.Operation = operation
+
+	var body CancelOperationJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelOperation(ctx, request.(CancelOperationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelOperation")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CancelOperationResponseObject); ok {
+		if err := validResponse.VisitCancelOperationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListBlockedKeys operation middleware
 func (sh *strictHandler) ListBlockedKeys(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	var request ListBlockedKeysRequestObject
@@ -6576,6 +7518,74 @@ func (sh *strictHandler) Peek(w http.ResponseWriter, r *http.Request, project Pr
 	}
 }
 
+// PurgeSubscriptionDeadLetters operation middleware
+func (sh *strictHandler) PurgeSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request PurgeSubscriptionDeadLettersRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body PurgeSubscriptionDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PurgeSubscriptionDeadLetters(ctx, request.(PurgeSubscriptionDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PurgeSubscriptionDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PurgeSubscriptionDeadLettersResponseObject); ok {
+		if err := validResponse.VisitPurgeSubscriptionDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RedriveSubscriptionDeadLetters operation middleware
+func (sh *strictHandler) RedriveSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
+	var request RedriveSubscriptionDeadLettersRequestObject
+
+	request.Project = project
+	request.Subscription = subscription
+
+	var body RedriveSubscriptionDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RedriveSubscriptionDeadLetters(ctx, request.(RedriveSubscriptionDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RedriveSubscriptionDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RedriveSubscriptionDeadLettersResponseObject); ok {
+		if err := validResponse.VisitRedriveSubscriptionDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // SeekUndoably operation middleware
 func (sh *strictHandler) SeekUndoably(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	var request SeekUndoablyRequestObject
@@ -6739,6 +7749,74 @@ func (sh *strictHandler) ListDelayed(w http.ResponseWriter, r *http.Request, pro
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListDelayedResponseObject); ok {
 		if err := validResponse.VisitListDelayedResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PurgeTopicDeadLetters operation middleware
+func (sh *strictHandler) PurgeTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request PurgeTopicDeadLettersRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body PurgeTopicDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PurgeTopicDeadLetters(ctx, request.(PurgeTopicDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PurgeTopicDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PurgeTopicDeadLettersResponseObject); ok {
+		if err := validResponse.VisitPurgeTopicDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RedriveTopicDeadLetters operation middleware
+func (sh *strictHandler) RedriveTopicDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, topic TopicID) {
+	var request RedriveTopicDeadLettersRequestObject
+
+	request.Project = project
+	request.Topic = topic
+
+	var body RedriveTopicDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RedriveTopicDeadLetters(ctx, request.(RedriveTopicDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RedriveTopicDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RedriveTopicDeadLettersResponseObject); ok {
+		if err := validResponse.VisitRedriveTopicDeadLettersResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

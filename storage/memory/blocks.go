@@ -22,7 +22,7 @@ func (s *Store) Blocked(_ context.Context, r subscriptions.BlocksRequest) (resul
 				result.More, result.Next = true, last
 				return
 			}
-			if e, ok := st.slot.log.get(m.id); ok {
+			if e, ok := st.get(m.id); ok {
 				result.Blocks = append(result.Blocks, st.block(m, e))
 			}
 			last = place

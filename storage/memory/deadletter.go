@@ -41,7 +41,7 @@ func (s *Store) AppendDead(_ context.Context, topic subscriptions.TopicRef, sour
 func (s *Store) SettleDead(_ context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) error {
 	return s.onState(ref, func(st *state) {
 		for _, r := range receipts {
-			if m := st.find(r); m != nil {
+			if m := st.find(r); m != nil && !st.redrivenSince(m, r) {
 				st.take(m)
 				st.deadLettered++
 			}

@@ -42,7 +42,7 @@ func (st *state) sweepLate(r subscriptions.Rules) (next int64, more bool) {
 	}
 	ended := 0
 	for i, m := range slices.Clone(st.waits.items[:min(stepMax, len(st.waits.items))]) {
-		e, ok := st.slot.log.get(m.id)
+		e, ok := st.get(m.id)
 		switch {
 		case !ok:
 		case e.isLate(st.now):

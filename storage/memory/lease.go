@@ -206,7 +206,7 @@ func (a *answer) leadsQueue(key uint64) bool {
 
 // fetch reads an outstanding message. One that vanished from the log, or outlived the retention, is taken out and counted.
 func (st *state) fetch(m *outstanding, now int64, r subscriptions.Rules) (entry, bool) {
-	e, ok := st.slot.log.get(m.id)
+	e, ok := st.get(m.id)
 	switch {
 	case !ok:
 		st.take(m)
@@ -221,14 +221,14 @@ func (st *state) fetch(m *outstanding, now int64, r subscriptions.Rules) (entry,
 
 // outlived tells whether a message is older than the retention, the longer one of the subscription's and the topic's.
 func (st *state) outlived(id subscriptions.MessageID, now int64, r subscriptions.Rules) bool {
-	return id.Milli < now-max(millis(r.Retention), st.slot.retention)
+	return st.since(id) < now-max(millis(r.Retention), st.slot.retention)
 }
 
 // restore leases messages of the source.
 func (a *answer) restore(limit int, r subscriptions.Rules) {
 	st := a.state
 	for len(st.source) > 0 && len(a.deliveries) < limit && len(st.messages) < r.Outstanding && a.looked < stepMax {
-		e, ok := st.slot.log.get(st.source[0].id)
+		e, ok := st.get(st.source[0].id)
 		key := keyOf(e.message, r)
 		leads := a.leadsQueue(key)
 		if ok && leads && !st.outlived(e.id, a.now, r) && !e.isLate(a.now) && !a.fits(e.size) {
@@ -238,7 +238,8 @@ func (a *answer) restore(limit int, r subscriptions.Rules) {
 		if !st.fromSource(a.now, r) {
 			continue
 		}
-		m := &outstanding{id: e.id, size: e.size, key: key}
+		back := st.letters[e.id].at // higher than any number that it had
+		m := &outstanding{id: e.id, size: e.size, key: key, number: back, released: back}
 		switch {
 		case e.isLate(a.now):
 			st.addLate(m)
@@ -254,11 +255,12 @@ func (a *answer) restore(limit int, r subscriptions.Rules) {
 func (st *state) fromSource(now int64, r subscriptions.Rules) bool {
 	id := st.source[0].id
 	st.source = st.source[1:]
-	e, ok := st.slot.log.get(id)
+	e, ok := st.get(id)
 	switch {
 	case !ok:
 		st.lost++
 	case st.outlived(id, now, r):
+		delete(st.letters, id)
 		st.dropped++
 	case e.isLate(now) && !r.DeadLetterLate:
 		st.late++
@@ -328,6 +330,6 @@ func (st *state) skipOld(now int64, r subscriptions.Rules) {
 		left, _, _ := st.left()
 		st.dropped += left + int64(len(st.source))
 		clear(st.over)
-		st.source = nil
+		st.dropSource()
 	}
 }

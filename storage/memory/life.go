@@ -117,14 +117,21 @@ func (st *state) oldestAge(now int64) (age time.Duration) {
 	for _, o := range st.over {
 		age = max(age, until(o.milli, now))
 	}
-	if len(st.source) > 0 {
-		age = max(age, until(st.source[0].id.Milli, now))
+	for _, u := range st.source {
+		if _, redriven := st.letters[u.id]; !redriven {
+			age = max(age, until(u.id.Milli, now))
+		}
 	}
-	if len(st.all.items) > 0 {
-		return max(age, until(st.all.items[0].id.Milli, now))
+	for _, m := range st.all.items {
+		if _, redriven := st.letters[m.id]; !redriven {
+			age = max(age, until(m.id.Milli, now))
+		}
 	}
 	if ahead := st.slot.log.after(st.cursor.n); age == 0 && len(ahead) > 0 {
-		return until(ahead[0].id.Milli, now)
+		age = until(ahead[0].id.Milli, now)
+	}
+	for _, l := range st.letters {
+		age = max(age, until(l.at, now))
 	}
 	return age
 }

@@ -97,7 +97,7 @@ func (p *peek) behind(after subscriptions.MessageID) bool {
 			return false
 		}
 		p.pass(id)
-		e, ok := st.slot.log.get(id)
+		e, ok := st.get(id)
 		m := st.messages[id]
 		switch {
 		case !ok || st.outlived(id, st.now, p.rules) || m != nil && m.phase == acked:

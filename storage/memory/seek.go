@@ -26,11 +26,13 @@ type place struct {
 	cursor position
 	source []unacked
 	over   map[uint64]*overflow
+	// letters are the redriven messages of source.
+	letters map[subscriptions.MessageID]letter
 }
 
 // place is where st stands, with what is outstanding as the source.
 func (st *state) place() place {
-	p := place{cursor: st.cursor, source: slices.Clone(st.source), over: map[uint64]*overflow{}}
+	p := place{cursor: st.cursor, source: slices.Clone(st.source), over: map[uint64]*overflow{}, letters: maps.Clone(st.letters)}
 	for _, m := range st.all.items {
 		p.source = append(p.source, unacked{m.id, m.size})
 	}
@@ -45,7 +47,8 @@ func (st *state) place() place {
 // stand makes st stand at a place, in a new epoch.
 func (st *state) stand(at place) {
 	st.epoch++
-	st.cursor, st.source, st.over = at.cursor, at.source, at.over
+	st.cursor, st.source, st.over, st.letters = at.cursor, at.source, at.over, at.letters
+	maps.DeleteFunc(st.letters, func(id subscriptions.MessageID, _ letter) bool { return st.inSource(id) < 0 })
 	st.messages, st.keys, st.bytes = map[subscriptions.MessageID]*outstanding{}, map[uint64]*ordered{}, 0
 	for _, line := range []*ordered{&st.all, &st.leases, &st.waits, &st.dead} {
 		line.items = nil
@@ -112,7 +115,13 @@ func (st *state) seekTo(milli, now int64) place {
 		}
 	}
 	at.cursor = to
-	at.source = slices.DeleteFunc(at.source, func(m unacked) bool { return m.id.N() <= target.n || m.id.N() > to.n })
+	at.source = slices.DeleteFunc(at.source, func(m unacked) bool {
+		acked := m.id.N() <= target.n
+		if _, redriven := st.letters[m.id]; redriven { // the log need not have it
+			acked = m.id.Milli < milli
+		}
+		return acked || m.id.N() > to.n
+	})
 	return at
 }
 
@@ -143,7 +152,7 @@ func earlier(a, b position) position {
 }
 
 func (p place) clone() place {
-	p.source, p.over = slices.Clone(p.source), maps.Clone(p.over)
+	p.source, p.over, p.letters = slices.Clone(p.source), maps.Clone(p.over), maps.Clone(p.letters)
 	for key, o := range p.over {
 		left := *o
 		p.over[key] = &left

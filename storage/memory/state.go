@@ -66,6 +66,8 @@ type state struct {
 	// source is what leases read before the log, in its order: what was outstanding before a seek.
 	source []unacked
 	from   position // where the cursor was at first
+	// letters are the redriven messages of messages and of source.
+	letters map[subscriptions.MessageID]letter
 
 	confirmed confirmed
 	now       int64 // the time of the step
@@ -85,6 +87,7 @@ func newState(ref subscriptions.Ref, name subscriptions.SubscriptionName, t *slo
 		messages: map[subscriptions.MessageID]*outstanding{},
 		keys:     map[uint64]*ordered{},
 		over:     map[uint64]*overflow{},
+		letters:  map[subscriptions.MessageID]letter{},
 
 		confirmed: confirmed{until: map[delivery]int64{}},
 
@@ -173,6 +176,7 @@ func (st *state) remove(m *outstanding) {
 	}
 	st.all.remove(m)
 	delete(st.messages, m.id)
+	delete(st.letters, m.id)
 	st.bytes -= m.size
 }
 

@@ -39,6 +39,7 @@ type Store struct {
 	topicRecords        table[subscriptions.Topic]
 	subscriptionRecords table[subscriptions.Subscription]
 	snapshotRecords     table[subscriptions.Snapshot]
+	operationRecords    table[subscriptions.Operation]
 	feed                feed
 	slots               map[string]*slot // by the topic's UID; closed ones stay, so that none is opened again
 	watch               watch
@@ -61,6 +62,7 @@ func New(o Options) *Store {
 		topicRecords:        newTable("topic", topicStamp),
 		subscriptionRecords: newTable("subscription", subscriptionStamp),
 		snapshotRecords:     newTable("snapshot", snapshotStamp),
+		operationRecords:    newTable("operation", operationStamp),
 		feed:                feed{life: strconv.FormatUint(rand.Uint64(), 36), servers: map[string]int64{}},
 		slots:               map[string]*slot{},
 		watch:               watch{watchers: map[string][]*watcher{}},

@@ -25,7 +25,7 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 
 		result.More = len(st.source) == 0 && len(st.hungry()) > 0 && len(st.messages) < r.Rules.Outstanding ||
 			r.Max > 0 && st.dead.count(s.now) > 0 || st.leases.count(s.now) > 0 || st.anyOld(s.now, r.Rules) ||
-			len(st.source) > 0 && st.outlived(st.source[0].id, s.now, r.Rules)
+			slices.ContainsFunc(st.source, func(u unacked) bool { return st.outlived(u.id, s.now, r.Rules) })
 		result.More = result.More || more || st.slot.nextDelayed(s.now) == 0
 		result.NextDue = st.nextSweep(s.now, r.Max > 0)
 		if next > 0 && (result.NextDue < 0 || until(s.now, next) < result.NextDue) {
@@ -39,26 +39,29 @@ func (s *Store) Sweep(_ context.Context, r subscriptions.SweepRequest) (result s
 // dropOld drops what is outstanding and outlived the retention.
 func (st *state) dropOld(now int64, r subscriptions.Rules) {
 	for range stepMax {
-		if !st.anyOld(now, r) {
+		i := slices.IndexFunc(st.all.items, func(m *outstanding) bool { return st.outlived(m.id, now, r) })
+		if i < 0 {
 			return
 		}
-		st.fetch(st.all.items[0], now, r)
+		st.fetch(st.all.items[i], now, r)
 	}
 }
 
 // dropOldSource drops what the source has of such.
 func (st *state) dropOldSource(now int64, r subscriptions.Rules) {
 	for range stepMax {
-		if len(st.source) == 0 || !st.outlived(st.source[0].id, now, r) {
+		i := slices.IndexFunc(st.source, func(u unacked) bool { return st.outlived(u.id, now, r) })
+		if i < 0 {
 			return
 		}
+		st.source = slices.Concat(st.source[i:i+1], st.source[:i], st.source[i+1:])
 		st.fromSource(now, r)
 	}
 }
 
 // anyOld tells whether something outstanding outlived the retention; the oldest comes first.
 func (st *state) anyOld(now int64, r subscriptions.Rules) bool {
-	return len(st.all.items) > 0 && st.outlived(st.all.items[0].id, now, r)
+	return slices.ContainsFunc(st.all.items, func(m *outstanding) bool { return st.outlived(m.id, now, r) })
 }
 
 // takeDead returns dead messages that nobody is moving, and holds them. Those which the rules no longer call dead become
@@ -67,7 +70,7 @@ func (st *state) takeDead(now int64, r subscriptions.SweepRequest) []subscriptio
 	var taken []subscriptions.Delivery
 	for _, m := range st.dead.upTo(now, stepMax) {
 		late := false
-		if e, ok := st.slot.log.get(m.id); ok && !m.exhausted(r.Rules) {
+		if e, ok := st.get(m.id); ok && !m.exhausted(r.Rules) {
 			late = e.isLate(now)
 		}
 		if late && !r.Rules.DeadLetterLate {

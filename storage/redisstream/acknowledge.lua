@@ -6,7 +6,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 the counter: 'acked' or 'moved'
 --       then for each receipt: padded id, delivery number, epoch, size; at most 200
 -- gives {0}
@@ -55,10 +55,19 @@ local function counts(member, number)
   return late[key]
 end
 
+-- is_redriven_since tells whether a dead message came back since a delivery: a server that was slow to say so had moved it.
+local function is_redriven_since(member, number)
+  local at = state.red > 0 and tonumber(redis.call('ZSCORE', REDRIVEN, bare(member)) or nil)
+  return at and number < at and counts_of({member})[1] >= at
+end
+
 -- settle takes an outstanding message; one that is not the head of its queue goes when those before it have gone, if it is
 -- leased by this very delivery.
 local function settle(member, size, number)
   local key = key_of(member)
+  if ARGV[5] == 'moved' and is_redriven_since(member, number) then
+    return
+  end
   if key and alone then
     ended[#ended + 1] = key
   elseif key then

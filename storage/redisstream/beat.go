@@ -46,6 +46,8 @@ func parseChange(text string) subscriptions.Change {
 		return subscriptions.Change{Topic: parseTopic(text)}
 	case strings.Contains(text, "/snapshots/"):
 		return subscriptions.Change{Snapshot: parseSnapshot(text)}
+	case strings.Contains(text, "/operations/"):
+		return subscriptions.Change{Operation: parseOperation(text)}
 	case strings.Contains(text, "/subscriptions/"):
 		return subscriptions.Change{Subscription: parseSubscription(text)}
 	}

@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 --       5 the only key, or ''  6 the ms and 7 the member after which to begin, or ''  8 most keys
 -- gives {0, 1 if there may be more, then ms and member of the last that was looked at, else '', epoch,
@@ -43,7 +43,7 @@ local function state_of(member)
 end
 
 local function show(member, since)
-  local entry = redis.call('XRANGE', LOG, id_of(member), id_of(member))[1]
+  local entry = entry_of(member)
   if not entry then
     return -- lost; the next lease or sweep finds that out
   end

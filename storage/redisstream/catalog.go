@@ -14,7 +14,7 @@ var (
 	listScript    = newScript("list_records")
 )
 
-// A kind of record in a project's catalog. Names are "t/ID", "s/ID" and "n/ID"; '0' is the character after '/'.
+// A kind of record in a project's catalog. Names are "t/ID", "s/ID", "n/ID" and "o/ID"; '0' is the character after '/'.
 const (
 	topics           = "t/"
 	afterTopics      = "t0"
@@ -22,6 +22,8 @@ const (
 	afterSubscribers = "s0"
 	snapshots        = "n/"
 	afterSnapshots   = "n0"
+	operations       = "o/"
+	afterOperations  = "o0"
 )
 
 // write runs a script on a project's catalog and tells whether it changed anything. If so, all servers are told.

@@ -90,6 +90,14 @@ func encodeMessage(m subscriptions.Message) []byte {
 	return append(appendPrelude(b, m), m.Data...)
 }
 
+// encodeLetter is encodeMessage for a redriven message, with its own id before it if that is another one than its place's.
+func encodeLetter(l subscriptions.RedriveLetter) []byte {
+	if l.PlaceID() == l.Message.ID {
+		return encodeMessage(l.Message)
+	}
+	return append(appendText([]byte{ownIDVersion}, l.Message.ID.String()), encodeMessage(l.Message)...)
+}
+
 // encodedBytes is at least the length of an entry's d.
 func encodedBytes(m subscriptions.Message) int {
 	return m.Size() + 16 + 4*len(m.Attributes)

@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 ms from now
 --       then for each receipt: padded id, delivery number, epoch; at most 200
 -- gives {0, then the places, from 0, of the receipts that had no effect}

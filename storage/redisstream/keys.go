@@ -71,7 +71,7 @@ func (k names) delayed(topic string) []string {
 // subscription are the topic's first four keys and those of one subscription, in the order scripts take them:
 //
 //	s           hash: v, rev, epoch, the cursor's id, n and sum, where it was at first, bytes outstanding, bound, used, src,
-//	            srcbytes and purge of the source, counters,
+//	            srcbytes and purge of the source, red of what was redriven, counters,
 //	            breaker: ms since which it is open, ms of the next probe, failed probes, endpoint
 //	leased      sorted set: member -> ms when its lease runs out
 //	waiting     sorted set: member -> ms when it is due again
@@ -88,11 +88,13 @@ func (k names) delayed(topic string) []string {
 //	failures    hash: member -> the last attempts that failed, a line each (failures.lua)
 //	blocked     sorted set: member with a key -> ms when its first attempt failed
 //	source      sorted set: member -> n, of what leases read before the log
+//	redriven    sorted set: padded id -> ms when it was redriven, of what is outstanding or in the source
+//	letters     hash: padded id -> h without the sum, then d, of the same
 func (k names) subscription(topic, subscription string) []string {
 	keys := k.topicSlot(topic)[:4]
 	for _, part := range []string{
 		"s:", "leased:", "waiting:", "dead:", "out:", "deliveries:", "order:", "keys:", "acked:", "overflow:", "overflowed:", "hungry:",
-		"confirmed:", "failures:", "blocked:", "source:",
+		"confirmed:", "failures:", "blocked:", "source:", "redriven:", "letters:",
 	} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
@@ -111,7 +113,7 @@ func (k names) history(topic, subscription string) string {
 // surveyed are the keys of a subscription in the order in which surveys take them.
 func (k names) surveyed(topic, subscription string) []string {
 	var keys []string
-	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "acked:", "overflow:", "overflowed:", "source:"} {
+	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "acked:", "overflow:", "overflowed:", "source:", "redriven:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
 	return append(keys, k.history(topic, subscription))
@@ -136,9 +138,11 @@ func (k names) snapshots(topic string) string { return k.topic(topic, "snapshots
 //	held      sorted set: member -> n, of what was outstanding or in the source
 //	left      hash: overflow of the subscription
 //	leftat    sorted set: overflowed of the subscription
+//	heldat    sorted set: redriven of the subscription
+//	heldletters  hash: letters of the subscription
 func (k names) snapshot(topic, snapshot string) []string {
 	var keys []string
-	for _, part := range []string{"snapshot:", "held:", "left:", "leftat:"} {
+	for _, part := range []string{"snapshot:", "held:", "left:", "leftat:", "heldat:", "heldletters:"} {
 		keys = append(keys, k.topic(topic, part+snapshot))
 	}
 	return keys
@@ -180,3 +184,8 @@ func parseMember(s string) (id subscriptions.MessageID, key uint64, err error) {
 
 // takenMember names a dead letter by where it comes from.
 func takenMember(source string, id subscriptions.MessageID) string { return source + ":" + id.String() }
+
+// redrivenMember names a dead letter that was put back, by where it comes from.
+func redrivenMember(l subscriptions.RedriveLetter) string {
+	return "letter:" + takenMember(l.Topic, l.ID)
+}

@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB  21 …:delayed  22 …:delays
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB  23 …:delayed  24 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most messages, most bytes, lease in ms, '1' if it counts as a use, most of one key
 --       then, with a filter, what was found in the log (filter.lua)
@@ -45,8 +45,7 @@ local function again(quota)
   -- look leases a message; false ends the redeliveries, nil is for one that has gone or is dead. A parked one that is to be
   -- dead must be the head of its key first: late.
   local function look(member, number, released, parked)
-    local id = id_of(member)
-    local entry = redis.call('XRANGE', LOG, id, id)[1]
+    local entry = entry_of(member)
     if not entry then
       count('lost', 1)
       gone[#gone + 1] = member
@@ -54,7 +53,7 @@ local function again(quota)
     end
     local _, size = read(entry)
     looked = looked + size
-    if ms_of(member) < cutoff then
+    if time_of(member) < cutoff then
       count('dropped', 1)
       set('bytes', state.bytes - size)
       gone[#gone + 1] = member
@@ -211,10 +210,14 @@ local function admit(b, entry, n, size, key, leading)
     member = member .. ':' .. key
     runs[key] = leading and runs[key] + 1 or FULL
   end
+  local back = state.red > 0 and tonumber(redis.call('ZSCORE', REDRIVEN, bare(member)) or nil) or 0 -- higher than any number it had
   if leading then
-    take(member, 1, 1, size, entry[2][4])
+    take(member, back + 1, 1, size, entry[2][4])
     lease[#lease + 1], lease[#lease + 2] = until_, member
     b.left = b.left - 1
+  end
+  if back > 0 then
+    set_counts(member, leading and back + 1 or back, back)
   end
   out[#out + 1], out[#out + 2] = n, member
   b.passed, b.taking = b.passed + size, b.taking + 1
@@ -356,15 +359,15 @@ local function from_source(want, room)
     local used, bytes_ = {}, 0
     for i = 1, #members, 2 do
       local member = members[i]
-      local id = id_of(member)
-      local entry, size = redis.call('XRANGE', LOG, id, id)[1], 0
+      local entry, size = entry_of(member), 0
       if entry then
         local _, size_ = read(entry)
         size = size_
       end
-      local old = entry and ms_of(member) < cutoff
+      local old = entry and time_of(member) < cutoff
       if not entry or old or not bury_late and is_late(entry) then
         count(old and 'dropped' or entry and 'late' or 'lost', 1)
+        forget_letters({member})
         dropped, b.passed = true, b.passed + size
       elseif not pass(entry, tonumber(members[i + 1]), size) then
         stop = true

@@ -19,6 +19,11 @@ func parseSnapshot(text string) subscriptions.SnapshotName {
 	return subscriptions.SnapshotName{Project: project, ID: id}
 }
 
+func parseOperation(text string) subscriptions.OperationName {
+	project, id := splitName(text)
+	return subscriptions.OperationName{Project: project, ID: id}
+}
+
 func parseTopic(text string) subscriptions.TopicName {
 	project, id := splitName(text)
 	return subscriptions.TopicName{Project: project, ID: id}

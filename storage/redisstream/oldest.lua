@@ -1,8 +1,21 @@
--- oldest_age is the ms since the oldest message that is not acked was published; -1 without one.
+-- eldest is the first of a set that was not redriven. Behind very many that were it is not looked for.
+local function eldest(key)
+  if key == SOURCE and (state.red == 0 or state.purge ~= '') then
+    return (in_source())
+  end
+  for _, member in ipairs(redis.call('ZRANGE', key, 0, math.min(state.red, 1000))) do
+    if state.red == 0 or not redis.call('ZSCORE', REDRIVEN, bare(member)) then
+      return member
+    end
+  end
+end
+
+-- oldest_age is the ms since the oldest message that is not acked was published, or redriven; -1 without one.
 local function oldest_age()
   local age = -1
-  for _, member in ipairs({redis.call('ZRANGE', OUT, 0, 0)[1] or in_source(), (in_source())}) do
-    age = math.max(age, now - ms_of(member))
+  for _, key in ipairs({OUT, SOURCE}) do
+    local member = eldest(key)
+    age = math.max(age, member and now - ms_of(member) or -1)
   end
   if state.over > 0 then
     local left = redis.call('HGET', OVERFLOW, redis.call('ZRANGE', OVERFLOWED, 0, 0)[1])
@@ -12,5 +25,6 @@ local function oldest_age()
     local entry = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1)[1]
     age = entry and now - tonumber(string.match(entry[1], '^%d+')) or -1
   end
-  return age
+  local redriven = state.red > 0 and head_of(REDRIVEN)
+  return math.max(age, redriven and math.max(0, now - redriven) or -1)
 end

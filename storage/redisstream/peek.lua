@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 --       5 the part where to begin: 0 behind the cursor, 1 left in the log by keys, 2 ahead of the cursor
 --       6 the id after which to begin there  7 most messages  8 retention in ms  9 '1' if order is kept
@@ -105,13 +105,13 @@ local function behind_cursor()
       return false
     end
     local id = id_of(member)
-    local entry = redis.call('XRANGE', LOG, id, id)[1]
+    local entry = entry_of(member)
     seen, after_id = seen + 1, id
     if entry and at[i] then
       local _, size = read(entry)
       looked = looked + size
       local number, back = string.match(stored[i] or (at[i][1] == PARKED and '0:0' or '1:0'), '^(%d+):(%d+)$')
-      if ms_of(member) < cutoff then -- the next sweep drops it
+      if time_of(member) < cutoff then -- the next sweep drops it
       elseif is_new[member] then
         local key = ordered and key_in(entry)
         show(member_of(id) .. (key and ':' .. key or ''), entry, 0, 0, NEW, 0)

@@ -5,8 +5,9 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
---       21 …:snapshot:SNAP  22 …:held:SNAP  23 …:left:SNAP  24 …:leftat:SNAP  25 …:delayed  26 …:delays
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
+--       23 …:snapshot:SNAP  24 …:held:SNAP  25 …:left:SNAP  26 …:leftat:SNAP  27 …:heldat:SNAP  28 …:heldletters:SNAP
+--       29 …:delayed  30 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 '1' to change nothing
 -- gives {0, 0 done, 2 purge_source must be done first, 3 there is no such snapshot,
 --        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}
@@ -14,7 +15,7 @@
 -- A script, since the cursor, what is outstanding and the counters must move together. Copying 100,000 messages takes some
 -- tenths of a second at worst: see TestLoadSnapshot.
 local DONE, AGAIN, MISSING = 0, 2, 3
-local SNAPSHOT, HELD, LEFT, LEFT_AT = unpack(KEYS, 21, 24)
+local SNAPSHOT, HELD, LEFT, LEFT_AT, HELD_AT, HELD_LETTERS = unpack(KEYS, 23, 28)
 local stored = redis.call('HMGET', SNAPSHOT, 'expires', 'id', 'n', 'sum', 'bytes', 'over', 'overbytes')
 if not stored[1] or tonumber(stored[1]) <= now then
   save()
@@ -58,6 +59,10 @@ if redis.call('COPY', HELD, SOURCE) == 1 then
   set('src', redis.call('ZCARD', SOURCE))
   set('srcbytes', tonumber(stored[5]))
 end
+redis.call('UNLINK', REDRIVEN, LETTERS)
+redis.call('COPY', HELD_AT, REDRIVEN)
+redis.call('COPY', HELD_LETTERS, LETTERS)
+set('red', redis.call('ZCARD', REDRIVEN))
 redis.call('UNLINK', OVERFLOW, OVERFLOWED)
 set('over', tonumber(stored[6]))
 set('overbytes', tonumber(stored[7]))

@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB  21 …:delayed  22 …:delays
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB  23 …:delayed  24 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5 time in ms  6 '1' to change nothing
 -- gives {0, 0 done, 1 done but for what purge_source does, 2 that must be done first,
 --        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}
@@ -47,6 +47,15 @@ if state.over > 0 then
   end
 end
 
+-- acked_to is the n up to which what is outstanding is acked: target's, unless something was redriven that is not in the log any
+-- more and was published since then.
+local acked_to = target.n
+for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', REDRIVEN, 0, -1) or {}) do
+  if ms_of(letter) >= tonumber(ARGV[5]) then
+    acked_to = math.min(acked_to, read(entry_of(letter)) - 1)
+  end
+end
+
 -- outstanding_in counts what is outstanding after one n and up to another.
 local function outstanding_in(low, high)
   low, high = string.format('(%.0f', low), string.format('%.0f', high)
@@ -54,7 +63,7 @@ local function outstanding_in(low, high)
 end
 
 local function count_changes()
-  local acked, unacked = outstanding_in(-1, target.n), 0
+  local acked, unacked = outstanding_in(-1, acked_to), 0
   if to.n >= here.n then
     acked = acked + to.n - here.n
   else
@@ -75,14 +84,37 @@ if ARGV[6] == '1' then
   save()
   return {OK, DONE, unacked, acked, keep_left and 0 or 1}
 end
+-- acked_letters takes away what was redriven and is acked now, or comes again from the log.
+local function acked_letters()
+  local gone = {}
+  for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', REDRIVEN, 0, -1) or {}) do
+    local n, size = read(entry_of(letter))
+    if n <= acked_to or n > to.n then
+      local key = key_in(entry_of(letter))
+      local names = {letter, key and letter .. ':' .. key}
+      if redis.call('ZREM', OUT, unpack(names)) > 0 then
+        set('bytes', state.bytes - size)
+      elseif redis.call('ZREM', SOURCE, unpack(names)) > 0 then
+        set('src', state.src - 1)
+        set('srcbytes', state.srcbytes - size)
+      end
+      gone[#gone + 1] = letter
+    end
+  end
+  for i = 1, #gone, 1000 do
+    forget_letters(gone, i, math.min(i + 999, #gone))
+  end
+end
+
+acked_letters()
 gather()
-local below = redis.call('ZCOUNT', SOURCE, '-inf', string.format('%.0f', target.n))
+local below = redis.call('ZCOUNT', SOURCE, '-inf', string.format('%.0f', acked_to))
 local above = redis.call('ZCOUNT', SOURCE, string.format('(%.0f', to.n), '+inf')
 if below + above == state.src then
   drop_source()
 elseif below + above > 0 then
   set('src', state.src - below - above)
-  set('purge', string.format('%.0f:%.0f', target.n, to.n))
+  set('purge', string.format('%.0f:%.0f', acked_to, to.n))
 end
 restart(to, keep_left)
 return {OK, state.purge == '' and DONE or PURGE, 0, 0, 0}

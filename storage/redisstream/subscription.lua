@@ -1,11 +1,11 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and the fields that steps act on.
 local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
 local ORDER, QUEUES, ACKED, OVERFLOW, OVERFLOWED, HUNGRY = unpack(KEYS, 11, 16)
-local CONFIRMED, FAILURES, BLOCKED, SOURCE = unpack(KEYS, 17, 20)
+local CONFIRMED, FAILURES, BLOCKED, SOURCE, REDRIVEN, LETTERS = unpack(KEYS, 17, 22)
 local SUB = ARGV[4]
 
 local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound', 'max', 'over', 'overbytes',
-  'src', 'srcbytes', 'purge')
+  'src', 'srcbytes', 'purge', 'red')
 if not loaded[1] then
   return {GONE}
 end
@@ -17,6 +17,7 @@ local state = {
   bytes = tonumber(loaded[7]), bound = tonumber(loaded[8]), max = tonumber(loaded[9]),
   over = tonumber(loaded[10]), overbytes = tonumber(loaded[11]),
   src = tonumber(loaded[12] or 0), srcbytes = tonumber(loaded[13] or 0), purge = loaded[14] or '', -- older states have none
+  red = tonumber(loaded[15] or 0),
 }
 local changed, counted = {}, {}
 

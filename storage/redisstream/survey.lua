@@ -3,7 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:history  6 …:delayed
 --       then for each subscription, at most 50: …:s:SUB  …:leased:SUB  …:waiting:SUB  …:dead:SUB  …:out:SUB  …:acked:SUB
---       …:overflow:SUB  …:overflowed:SUB  …:source:SUB  …:history:SUB
+--       …:overflow:SUB  …:overflowed:SUB  …:source:SUB  …:redriven:SUB  …:history:SUB
 -- ARGV  1 now or ''
 -- gives {0, points of the topic, then for each subscription: its points, its breaker (kept_breaker.lua) or none}; none where
 --       there is no state

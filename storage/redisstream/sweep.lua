@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB  21 …:delayed  22 …:delays
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB  23 …:delayed  24 …:delays
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… rules (rules.lua)
 --       then: most dead messages to take, ms for which no other sweep gets them, where to review or -1,
 --       ms for which the log keeps what was acked, '1' if late messages ahead of the cursor may be taken
@@ -27,8 +27,7 @@ load_verdicts(REST + 5)
 
 -- look reads the entry of an outstanding message; one that has vanished or is too old is dropped.
 local function look(member)
-  local id = id_of(member)
-  local entry = redis.call('XRANGE', LOG, id, id)[1]
+  local entry = entry_of(member)
   if not entry then
     count('lost', 1)
     gone[#gone + 1] = member
@@ -36,7 +35,7 @@ local function look(member)
   end
   local _, size = read(entry)
   looked = looked + size
-  if ms_of(member) < cutoff then
+  if time_of(member) < cutoff then
     count('dropped', 1)
     set('bytes', state.bytes - size)
     gone[#gone + 1] = member
@@ -47,11 +46,11 @@ end
 
 -- drop_old drops outstanding messages that outlived the retention: the oldest come first in out.
 local function drop_old()
-  for _, member in ipairs(redis.call('ZRANGE', OUT, 0, MESSAGES_MAX - 1)) do
-    if ms_of(member) >= cutoff or looked >= BYTES_MAX then
+  for _, member in ipairs(redis.call('ZRANGE', OUT, 0, MESSAGES_MAX - 1 + math.min(state.red, MESSAGES_MAX))) do
+    if ms_of(member) >= cutoff or looked >= BYTES_MAX or #gone == MESSAGES_MAX then
       break
     end
-    if not removed[member] then
+    if not removed[member] and time_of(member) < cutoff then
       look(member)
       if key_of(member) then
         leave(member)
@@ -65,19 +64,21 @@ end
 -- drop_old_source drops what the source has of such, a bounded number at once: the oldest come first.
 local function drop_old_source()
   local used, bytes_ = {}, 0
-  for _, member in ipairs(redis.call('ZRANGE', SOURCE, 0, MESSAGES_MAX - 1)) do
-    if ms_of(member) >= cutoff or looked + bytes_ >= BYTES_MAX then
+  for _, member in ipairs(redis.call('ZRANGE', SOURCE, 0, MESSAGES_MAX - 1 + math.min(state.red, MESSAGES_MAX))) do
+    if ms_of(member) >= cutoff or looked + bytes_ >= BYTES_MAX or #used == MESSAGES_MAX then
       break
     end
-    local id = id_of(member)
-    local entry = redis.call('XRANGE', LOG, id, id)[1]
-    if entry then
-      local _, size = read(entry)
-      bytes_ = bytes_ + size
+    if time_of(member) < cutoff then
+      local entry = entry_of(member)
+      if entry then
+        local _, size = read(entry)
+        bytes_ = bytes_ + size
+      end
+      count(entry and 'dropped' or 'lost', 1)
+      used[#used + 1] = member
     end
-    count(entry and 'dropped' or 'lost', 1)
-    used[#used + 1] = member
   end
+  forget_letters(used)
   looked = looked + bytes_
   out_of_source(used, #used, bytes_)
 end
@@ -133,8 +134,7 @@ local function late_waiting()
   end
   local dead, dropped, bytes = {}, {}, 0
   for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, MESSAGES_MAX - 1)) do
-    local id = id_of(member)
-    local entry = redis.call('XRANGE', LOG, id, id)[1]
+    local entry = entry_of(member)
     if entry then
       local _, size = read(entry)
       bytes = bytes + size
@@ -166,8 +166,7 @@ end
 
 -- of_late tells what becomes of a dead message that has not had all its attempts: late ones stay dead, or are dropped.
 local function of_late(member)
-  local id = id_of(member)
-  local entry = any_ttl and redis.call('XRANGE', LOG, id, id)[1]
+  local entry = any_ttl and entry_of(member)
   if entry and is_late(entry) then
     return bury_late and 'dead' or 'dropped', entry
   end
@@ -237,10 +236,9 @@ end
 
 -- left tells whether another sweep now would find something.
 local function left()
-  local oldest, dead, lease = redis.call('ZRANGE', OUT, 0, 0)[1], head_of(DEAD), head_of(LEASED)
-  local first = in_source()
-  return more_late or state.purge ~= '' or first and ms_of(first) < cutoff or most > 0 and dead and dead <= now
-    or lease and lease <= now or oldest and ms_of(oldest) < cutoff
+  local dead, lease = head_of(DEAD), head_of(LEASED)
+  return more_late or state.purge ~= '' or any_old(SOURCE, cutoff) or most > 0 and dead and dead <= now
+    or lease and lease <= now or any_old(OUT, cutoff)
     or any_hungry() and redis.call('ZCARD', OUT) < bound or log.due and log.due <= now
 end
 

@@ -75,6 +75,10 @@ func (h *holdings) add(p recordsPart) error {
 				return err
 			}
 			h.snaps = append(h.snaps, snap)
+		case strings.HasPrefix(r.name, operations):
+			if _, err := decodeOperation(subscriptions.OperationName{Project: p.project, ID: r.name[len(operations):]}, r.text); err != nil {
+				return err
+			}
 		default:
 			return fmt.Errorf("redisstream: project %s has the record %q of an unknown kind: a newer Postrider wrote it", p.project, r.name)
 		}

@@ -5,7 +5,7 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
 -- ARGV  1 from which n on, as ZRANGE takes it  2 up to which n  3 most messages
 -- gives {0, then for each: padded id, n, the key that it also stands in (6, 7, 8 or 13; 0 for none), what it has there,
 --        its deliveries or ''}

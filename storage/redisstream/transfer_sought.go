@@ -122,7 +122,7 @@ func (s *Store) observeSnapshot(ctx context.Context, meta topicMeta, name pair, 
 
 // snapshotOf is the uid of the snapshot that a key of a topic's slot is of; empty when it is of none.
 func snapshotOf(name string) string {
-	for _, part := range []string{"snapshot:", "held:", "left:", "leftat:"} {
+	for _, part := range []string{"snapshot:", "held:", "left:", "leftat:", "heldat:", "heldletters:"} {
 		if uid, ok := strings.CutPrefix(name, part); ok {
 			return uid
 		}

@@ -354,7 +354,7 @@ func (w *transferWorld) dump() map[string]string {
 // coversAll fails unless there is something under each key that a subscription can have. Who adds one must teach it to fill.
 func (w *transferWorld) coversAll(dump map[string]string) {
 	w.Helper()
-	for _, part := range append(redisstream.SubscriptionKeys(), "snapshots", "delayed", "delays", "snapshot:", "held:", "left:", "leftat:") {
+	for _, part := range append(redisstream.SubscriptionKeys(), "snapshots", "delayed", "delays", "snapshot:", "held:", "left:", "leftat:", "heldat:", "heldletters:") {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(dump)), func(key string) bool { return strings.Contains(key, "}:"+part) }) {
 			w.Errorf("no subscription has anything under %s: what is not there cannot be missed", part)
 		}

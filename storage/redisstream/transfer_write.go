@@ -113,7 +113,7 @@ func (s *Store) clear(ctx context.Context, topic string) error {
 	if err != nil {
 		return err
 	}
-	for page := range slices.Chunk(uids, pageKeys/16) {
+	for page := range slices.Chunk(uids, pageKeys/18) {
 		var keys []string
 		for _, uid := range page {
 			keys = append(keys, s.keys.subscription(topic, uid)[4:]...)
@@ -126,7 +126,7 @@ func (s *Store) clear(ctx context.Context, topic string) error {
 	if err != nil {
 		return err
 	}
-	for page := range slices.Chunk(snaps, pageKeys/4) {
+	for page := range slices.Chunk(snaps, pageKeys/6) {
 		var keys []string
 		for _, uid := range page {
 			keys = append(keys, s.keys.snapshot(topic, uid)...)

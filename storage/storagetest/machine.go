@@ -49,6 +49,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"nack again":  m.with(m.nack),
 		"sweep":       m.with(m.sweep),
 		"move":        m.with(m.move),
+		"redrive":     m.with(m.redrive),
 		"advance":     m.with(m.advance),
 		"rare":        m.with(m.rare),
 	}
@@ -57,8 +58,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 func (m *machine) rare() {
 	steps := []func(){
 		m.trim, m.release, m.revise, m.stale, m.attachAny, m.reattach, m.dropAny, m.closeAny, m.flood, m.remaining, m.retainTopic, m.retainAcked,
-		m.blocked, m.peek, m.unused, m.seize, m.attempts, m.report, m.hasten, m.seek, m.seek, m.snapshot, m.restore, m.restore, m.dropSnapshot,
-		m.appendDue, m.listDelayed, m.cancelDelayed, m.survey,
+		m.blocked, m.peek, m.peek, m.remove, m.remove, m.unused, m.seize, m.attempts, m.report, m.hasten, m.seek, m.seek, m.snapshot,
+		m.restore, m.restore, m.dropSnapshot, m.appendDue, m.listDelayed, m.cancelDelayed, m.survey,
 	}
 	steps[rapid.IntRange(0, len(steps)-1).Draw(m.T, "which")]()
 }
@@ -158,6 +159,8 @@ func (m *machine) attach(t *modelTopic) {
 		messages: map[subscriptions.MessageID]*modelMessage{},
 		acks:     map[subscriptions.Receipt]int64{},
 		final:    map[subscriptions.MessageID]bool{},
+		back:     map[subscriptions.MessageID]int64{},
+		bodies:   map[subscriptions.MessageID]subscriptions.Message{},
 	}
 	m.do("attach", func(store subscriptions.Store) error { return store.Attach(ctx, s.ref, s.name) })
 	m.subs = append(m.subs, s)

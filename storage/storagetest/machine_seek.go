@@ -60,7 +60,7 @@ func (m *machine) seekTo(s *modelSub, r subscriptions.SeekRequest, loosely bool,
 	s.settled = s.topic.n - unacked - after.Acked - after.Dropped - after.Late - after.Lost - after.DeadLettered - after.Filtered
 	s.from, s.epoch = 0, s.epoch+1
 	for id, msg := range s.messages {
-		*msg = modelMessage{gone: !may(id, msg.gone)}
+		*msg = modelMessage{gone: !may(id, msg.gone), since: msg.since}
 	}
 	for id := range s.final {
 		if may(id, true) {

@@ -169,8 +169,12 @@ func (m *machine) unused() {
 // peek compares what is unacked, in pages of any size.
 func (m *machine) peek() {
 	s := m.anySub()
-	size := rapid.SampledFrom([]int{1, 2, 5, 300}).Draw(m.T, "page size")
-	must(m, "peek", func(store subscriptions.Store) (all []subscriptions.Peeked, err error) {
+	m.peeked(s, rapid.SampledFrom([]int{1, 2, 5, 300}).Draw(m.T, "page size"))
+}
+
+// peeked is what a subscription shows, a page of so many at a time.
+func (m *machine) peeked(s *modelSub, size int) []subscriptions.Peeked {
+	return must(m, "peek", func(store subscriptions.Store) (all []subscriptions.Peeked, err error) {
 		r := subscriptions.PeekRequest{Ref: s.ref, Rules: s.rules, Max: size}
 		for more := true; more && err == nil; {
 			var page subscriptions.PeekResult
@@ -279,7 +283,7 @@ func (m *machine) appendDead(s *modelSub, dead []subscriptions.Delivery) {
 func (m *machine) settleDead(s *modelSub, dead []subscriptions.Delivery) {
 	rs := receipts(dead)
 	m.do("settle dead", func(store subscriptions.Store) error { return store.SettleDead(ctx, s.ref, rs) })
-	s.gone(rs)
+	s.gone(slices.DeleteFunc(rs, func(r subscriptions.Receipt) bool { return s.backSince(r) }))
 }
 
 func (m *machine) forgetDead(s *modelSub, dead []subscriptions.Delivery) {

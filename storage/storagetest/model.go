@@ -52,6 +52,9 @@ type modelSub struct {
 	dead     []subscriptions.Delivery
 	acks     map[subscriptions.Receipt]int64  // those confirmed, and until when their leases would have gone on
 	final    map[subscriptions.MessageID]bool // what they settled
+	bodies   map[subscriptions.MessageID]subscriptions.Message
+	back     map[subscriptions.MessageID]int64 // when they were put back, which no earlier delivery can have been confirmed since
+	redriven int64                             // how many were put back, which no log need hold
 }
 
 // modelMessage is what a subscription knows of a message.
@@ -59,7 +62,8 @@ type modelMessage struct {
 	number, released int64
 	until            int64 // of its lease; 0 when that was ended
 	gone             bool
-	unsure           bool // about released
+	unsure           bool  // about released
+	since            int64 // when it was put back
 }
 
 // checkStats checks that every message is in exactly one place.
@@ -77,7 +81,7 @@ func (s *modelSub) checkStats(m *machine, got subscriptions.Stats) {
 		m.Fatalf("bytes or age make no sense: %+v", got)
 	}
 	for i, side := range m.sides {
-		if held := side.LogLength(s.ref.Topic); int64(held) < unacked {
+		if held := side.LogLength(s.ref.Topic); int64(held)+s.redriven < unacked {
 			m.Fatalf("log %d holds %d messages, %d are unacked", i, held, unacked)
 		}
 	}
@@ -103,6 +107,7 @@ func (s *modelSub) leased(m *machine, r subscriptions.LeaseRequest, got subscrip
 		if !s.rules.Match.Matches(d.Message.Attributes) {
 			m.Fatalf("%s does not match", d.Message.ID)
 		}
+		s.bodies[d.Place()] = d.Message
 	}
 	if s.rules.Ordered {
 		s.inOrder(m, got.Deliveries)
@@ -141,6 +146,9 @@ func (s *modelSub) delivered(m *machine, r subscriptions.LeaseRequest, d subscri
 		msg = &modelMessage{}
 		s.messages[id] = msg
 	}
+	if msg.since > 0 && msg.number == 0 && d.Number == msg.since+1 { // it came back before a seek, and that is still known of it
+		msg.number, msg.released = msg.since, msg.since
+	}
 	msg.number++
 	switch {
 	case id.N() <= s.from || id.N() > s.topic.n:
@@ -153,7 +161,7 @@ func (s *modelSub) delivered(m *machine, r subscriptions.LeaseRequest, d subscri
 		m.Fatalf("delivery %d, attempt %d of %s, want %d and %d", d.Number, d.Attempt, id, msg.number, msg.number-msg.released)
 	case r.Rules.MaxAttempts > 0 && d.Attempt > r.Rules.MaxAttempts:
 		m.Fatalf("attempt %d of %s, with %d allowed", d.Attempt, id, r.Rules.MaxAttempts)
-	case m.now()-id.Milli > max(r.Rules.Retention, s.topic.ref.Retention).Milliseconds():
+	case m.now()-max(id.Milli, msg.since) > max(r.Rules.Retention, s.topic.ref.Retention).Milliseconds():
 		m.Fatalf("%s outlived the retention", id)
 	}
 	return msg
@@ -274,7 +282,7 @@ func (s *modelSub) confirmed(m *machine, rs []subscriptions.Receipt, missed subs
 			}
 			msg.gone = msg.gone || !over[r]
 		}
-		s.final[r.ID] = s.final[r.ID] || !over[r] && r.Epoch == s.epoch
+		s.final[r.ID] = s.final[r.ID] || !over[r] && r.Epoch == s.epoch && r.Number >= s.back[r.ID]
 	}
 }
 

@@ -29,6 +29,7 @@ func Run(t *testing.T, factory Factory) {
 		"blocked":     blocking,
 		"attempts":    remembering,
 		"peek":        peeking,
+		"redrive":     redriving,
 		"filter":      filtering,
 		"breaker":     breaking,
 		"push report": pushReporting,

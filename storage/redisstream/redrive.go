@@ -1,0 +1,167 @@
+package redisstream
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"postrider/subscriptions"
+)
+
+// onUnacked is what scripts need that look for a message wherever it may be unacked.
+var onUnacked = with(onSubscription, "trim_log", "outstanding", "overflow", "order", "source", "unacked")
+
+var redriveScript = newScript("redrive", onUnacked...)
+
+// Redrive implements subscriptions.Redrives.
+func (s *Store) Redrive(ctx context.Context, r subscriptions.RedriveRequest) (fates []subscriptions.RedriveFate, err error) {
+	extra := []string{s.keys.topic(r.Topic, "taken")}
+	args := []any{r.Rules.Outstanding, oneIf(r.KeepLeases), wholeMillis(rememberTaken)}
+	for _, l := range r.Letters {
+		key := uint64(0)
+		if r.Rules.Ordered {
+			key = l.Message.KeyHash()
+		}
+		args = append(args, redrivenMember(l), member(l.PlaceID(), key), head(l.Message), encodeLetter(l))
+	}
+	f, err := s.onStateAnd(ctx, redriveScript, r.Ref, extra, args...)
+	if err != nil {
+		return nil, err
+	}
+	for range r.Letters {
+		fates = append(fates, subscriptions.RedriveFate(f.int()))
+	}
+	return fates, f.err
+}
+
+// ForgetRedriven implements subscriptions.Redrives.
+func (s *Store) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter) error {
+	members := make([]any, len(letters))
+	for i, l := range letters {
+		members[i] = redrivenMember(l)
+	}
+	return inChunks(members, func(chunk []any) error {
+		if len(chunk) == 0 {
+			return nil
+		}
+		return failed(ctx, "forget redriven", s.client.ZRem(ctx, s.keys.topic(topic, "taken"), chunk...).Err())
+	})
+}
+
+var (
+	takeAwayScript = newScript("remove", with(onUnacked, "settled")...)
+	absorbScript   = newScript("absorb", with(onSource, "overflow")...)
+	discardScript  = newScript("discard", onTopic...)
+)
+
+// What becomes of a message that remove.lua is to take.
+const (
+	removeGone  = 1
+	removeAhead = 2
+	removeLeft  = 3
+)
+
+// Remove implements subscriptions.Redrives. What lies ahead of the cursor cannot be taken by itself: what the cursor passes on
+// the way there is read from the source from then on.
+func (s *Store) Remove(ctx context.Context, r subscriptions.RemoveRequest) (left []subscriptions.Receipt, err error) {
+	for {
+		var ahead subscriptions.MessageID
+		left = nil
+		err := inChunks(r.Receipts, func(chunk []subscriptions.Receipt) error {
+			fates, err := s.removeSome(ctx, r.Ref, chunk)
+			for i, fate := range fates {
+				if fate == removeAhead && chunk[i].ID.Compare(ahead) > 0 {
+					ahead = chunk[i].ID
+				}
+				if fate == removeLeft {
+					left = append(left, chunk[i])
+				}
+			}
+			return err
+		})
+		if err != nil || ahead.IsZero() {
+			return left, err
+		}
+		if err := s.absorb(ctx, r, ahead); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *Store) removeSome(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) (fates []int64, err error) {
+	args := make([]any, len(receipts))
+	for i, r := range receipts {
+		args[i] = member(r.ID, r.Key)
+	}
+	err = s.onPurged(ctx, ref, func() (int64, error) {
+		f, err := s.onState(ctx, takeAwayScript, ref, args...)
+		if err != nil {
+			return 0, err
+		}
+		how := f.int()
+		fates = nil
+		for len(f.rest) > 0 {
+			fates = append(fates, f.int())
+		}
+		return how, f.err
+	})
+	return fates, err
+}
+
+// forEver is a retention that passes over nothing.
+const forEver = 100 * 365 * 24 * time.Hour
+
+// absorb moves the cursor up to a message.
+func (s *Store) absorb(ctx context.Context, r subscriptions.RemoveRequest, to subscriptions.MessageID) error {
+	for {
+		p, err := s.place(ctx, r.Ref, subscriptions.Rules{Retention: forEver})
+		if err != nil || p.n >= to.N() {
+			return err
+		}
+		entries, _, err := s.readEntries(ctx, r.Topic, p.largest, p.id, to.String(), scriptMax)
+		if err != nil || len(entries) == 0 {
+			return err // it has gone: what reads on finds that out
+		}
+		last := entries[len(entries)-1]
+		n, err := last.n()
+		if err != nil {
+			return err
+		}
+		args := []any{p.n, last.id, n, strconv.FormatInt(last.sum(), 10), len(entries), oneIf(r.Rules.Ordered)}
+		j := judge{match: r.Rules.Match}
+		for _, e := range entries {
+			if r.Rules.Match == nil || j.matches(e) {
+				args = append(args, e.id)
+			}
+		}
+		err = s.onPurged(ctx, r.Ref, func() (int64, error) {
+			f, err := s.onState(ctx, absorbScript, r.Ref, args...)
+			if err != nil {
+				return 0, err
+			}
+			return f.int(), f.err
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Discard implements subscriptions.Redrives.
+func (s *Store) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) (done bool, err error) {
+	done = true
+	err = inChunks(ids, func(chunk []subscriptions.MessageID) error {
+		args := []any{s.now(), "", s.keys.wake(topic)}
+		for _, id := range chunk {
+			args = append(args, id.String())
+		}
+		reply, err := s.run(ctx, discardScript, s.keys.topicSlot(topic)[:4], args...)
+		if err != nil {
+			return err
+		}
+		f := fields{name: discardScript.name, rest: reply}
+		done = f.int() == 1 && done
+		return f.err
+	})
+	return done, err
+}

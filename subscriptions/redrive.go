@@ -1,0 +1,357 @@
+package subscriptions
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DeadLetterWork asks for dead letters to be redriven or purged.
+type DeadLetterWork struct {
+	// DeadLetterQuery selects them. Where the dead-letter topic has several
+	// subscriptions, each with its own copies, its Holder says from which of them
+	// they are taken.
+	DeadLetterQuery
+	// PerSecond is how many are redriven a second, at most; 0 is as many as can be.
+	PerSecond float64
+	// ValidateOnly counts them and does nothing.
+	ValidateOnly bool
+}
+
+// countSteps bounds how much is looked at to count dead letters: about 10,000.
+const countSteps = 50
+
+// Redrive begins to move dead letters back, each to the subscription that it came
+// from and to no other: with the message id and the publish time that it had, all
+// attempts before it, and the attributes RedrivenAttribute and so on. What is
+// there when it begins is moved, not what dies later. It answers at once; the
+// operation goes on on whatever server owns it. With ValidateOnly it answers an
+// operation without a name, of which only the Progress matters. NOT_FOUND;
+// FAILED_PRECONDITION as for DeadLetters; INVALID_ARGUMENT, also when Holder has
+// to be set.
+func (s *Service) Redrive(ctx context.Context, w DeadLetterWork) (Operation, error) {
+	return s.beginWork(ctx, RedriveKind, w)
+}
+
+// Purge begins to drop dead letters, as Redrive does to move them.
+func (s *Service) Purge(ctx context.Context, w DeadLetterWork) (Operation, error) {
+	w.PerSecond = 0
+	return s.beginWork(ctx, PurgeKind, w)
+}
+
+func (s *Service) beginWork(ctx context.Context, kind OperationKind, w DeadLetterWork) (op Operation, err error) {
+	if err := w.named(); err != nil {
+		return op, err
+	}
+	topic, holders, err := s.holders(ctx, w.DeadLetterQuery)
+	if err := firstError(err, w.validate(), w.validateRate(), chosen(holders)); err != nil {
+		return op, err
+	}
+	op = Operation{Kind: kind, Query: w.DeadLetterQuery, Topic: topic.Name, PerSecond: w.PerSecond}
+	op.Query.Holder = holders[0].Name
+	if op.Until, op.Progress, err = s.countLetters(ctx, topic, holders[0], w.search()); err != nil || w.ValidateOnly {
+		return op, err
+	}
+	project := topic.Name.Project
+	if w.Subscription != (SubscriptionName{}) {
+		project = w.Subscription.Project
+	}
+	op.UID, op.Revision, op.Created = newUID(), 1, time.Now().UTC().Truncate(time.Millisecond)
+	op.Name = OperationName{Project: project, ID: strings.ToLower(string(kind)) + "-" + op.UID}
+	return op, s.store.InsertOperation(ctx, op)
+}
+
+func (w DeadLetterWork) validateRate() error {
+	if w.PerSecond < 0 || w.PerSecond > 1e6 || math.IsNaN(w.PerSecond) {
+		return Errorf(InvalidArgument, "messagesPerSecond: %v is out of range: it must be 0 (for as many as can be) to 1000000", w.PerSecond)
+	}
+	return nil
+}
+
+// chosen tells whether it is clear which copies of dead letters are meant.
+func chosen(holders []Subscription) error {
+	if len(holders) < 2 {
+		return nil
+	}
+	var names []string
+	for _, h := range holders {
+		names = append(names, h.Name.String())
+	}
+	return Errorf(InvalidArgument, "deadLetterSubscription: required, since each subscription of the dead-letter topic holds its own copies; one of %s", strings.Join(names, ", "))
+}
+
+// countLetters counts dead letters, as far as a bounded number of steps gets. It
+// gives an id that is higher than theirs, and lower than those to come.
+func (s *Service) countLetters(ctx context.Context, topic Topic, holder Subscription, search *letterSearch) (until MessageID, p OperationProgress, err error) {
+	page := &letterPage{search: search, topic: topic, size: math.MaxInt, steps: countSteps}
+	res, err := s.peekHolder(ctx, holder, PeekPlace{}, 1)
+	if err != nil {
+		return until, p, err
+	}
+	var place PeekPlace
+	for more := true; more && page.steps > 0; {
+		if more, err = s.searchHolder(ctx, holder, page, place); err != nil {
+			return until, p, err
+		}
+		place = page.place
+		p.Total += int64(len(page.letters))
+		page.letters, page.bytes = nil, 0 // they are only counted
+		p.AtLeast = more
+	}
+	return res.End, p, nil
+}
+
+// GetOperation returns an operation. NOT_FOUND, INVALID_ARGUMENT.
+func (s *Service) GetOperation(ctx context.Context, name OperationName) (Operation, error) {
+	if err := name.Validate(); err != nil {
+		return Operation{}, err
+	}
+	op, err := s.store.Operation(ctx, name)
+	if CodeOf(err) == NotFound {
+		return op, Errorf(NotFound, "%s does not exist", name)
+	}
+	return op, err
+}
+
+// ListOperations lists the operations of a project by name. Those that ended are
+// kept for OperationLife. INVALID_ARGUMENT.
+func (s *Service) ListOperations(ctx context.Context, project string, p Page) ([]Operation, string, error) {
+	if err := ValidateProject(project); err != nil {
+		return nil, "", err
+	}
+	size, after, err := p.start()
+	if err != nil {
+		return nil, "", err
+	}
+	return listed(size, after, func(o Operation) string { return o.Name.ID }, func(Operation) bool { return true },
+		func(after string, limit int) ([]Operation, error) {
+			return s.store.ListOperations(ctx, project, after, limit)
+		})
+}
+
+// CancelOperation asks an operation to end, which it does within seconds. What it
+// did stays done. One that has ended stays as it is. NOT_FOUND, INVALID_ARGUMENT.
+func (s *Service) CancelOperation(ctx context.Context, name OperationName) (Operation, error) {
+	return s.changeOperation(ctx, name, func(op *Operation) { op.CancelRequested = true })
+}
+
+// changeOperation changes an operation that has not ended.
+func (s *Service) changeOperation(ctx context.Context, name OperationName, change func(*Operation)) (Operation, error) {
+	return replaced(
+		func() (Operation, error) { return s.GetOperation(ctx, name) },
+		func(op Operation) (Operation, error) {
+			if !op.Done {
+				change(&op)
+			}
+			op.Revision++
+			return op, nil
+		},
+		func(op Operation) error { return s.store.ReplaceOperation(ctx, op) })
+}
+
+// workBatch is how many dead letters are moved at once.
+const workBatch = 100
+
+// batch is how many dead letters of a rate are moved at once.
+func (o Operation) batch() int {
+	if o.PerSecond == 0 {
+		return workBatch
+	}
+	return min(workBatch, max(1, int(o.PerSecond)))
+}
+
+// workStep moves the next dead letters of an operation, and changes it to what it
+// is then, which nobody knows until it is written. moved is how many moved. An
+// error that has a Failure ends the operation.
+func (s *Service) workStep(ctx context.Context, op *Operation, search *letterSearch) (moved int, err error) {
+	topic, holders, err := s.holders(ctx, op.Query)
+	if err != nil {
+		return 0, err
+	}
+	holder := holders[0]
+	if holder.Name != op.Query.Holder {
+		return 0, Errorf(FailedPrecondition, "%s has subscriptions by now, which this operation was not to take dead letters from", topic.Name)
+	}
+	from, past := search.from(op.Place)
+	if past {
+		op.Done = true
+		return 0, nil
+	}
+	res, err := s.peekHolder(ctx, holder, from, op.batch())
+	if err != nil {
+		return 0, err
+	}
+	work := letterWork{s: s, kind: op.Kind, topic: topic, holder: holder}
+	for _, m := range res.Messages {
+		o, ok := originOf(m.Message)
+		if ok && m.Message.ID.Compare(op.Until) <= 0 && search.selects(m.Message, o) {
+			work.letters = append(work.letters, DeadLetter{Peeked: m, Origin: o})
+		}
+	}
+	err = work.do(ctx)
+	op.Progress.Moved += int64(work.moved)
+	op.Progress.Waiting = work.waiting
+	if err != nil || work.waiting != "" {
+		return work.moved, err
+	}
+	op.Progress.Failed += int64(work.failed)
+	if work.failed > 0 {
+		op.Progress.Reason = work.reason
+	}
+	op.Place, op.Done = res.Next, !res.More || res.Next.Part == PeekAhead && res.Next.ID.Compare(op.Until) > 0
+	return work.moved, nil
+}
+
+// letterWork moves some dead letters of one holder.
+type letterWork struct {
+	s       *Service
+	kind    OperationKind
+	topic   Topic
+	holder  Subscription
+	letters []DeadLetter
+
+	moved, failed int
+	reason        string // why the last one failed
+	waiting       string // why some are not moved now
+}
+
+func (w *letterWork) do(ctx context.Context) error {
+	ctx, cancel := step(ctx)
+	defer cancel()
+	if w.kind == PurgeKind {
+		_, err := w.remove(ctx, w.letters)
+		return err
+	}
+	for len(w.letters) > 0 {
+		source := w.letters[0].Origin.Subscription
+		same := slices.DeleteFunc(slices.Clone(w.letters), func(d DeadLetter) bool { return d.Origin.Subscription != source })
+		w.letters = slices.DeleteFunc(w.letters, func(d DeadLetter) bool { return d.Origin.Subscription == source })
+		if err := w.redrive(ctx, source, same); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *letterWork) fail(n int, format string, args ...any) {
+	if n > 0 {
+		w.failed, w.reason = w.failed+n, Errorf(FailedPrecondition, format, args...).Message
+	}
+}
+
+// redrive moves dead letters to the subscription that all of them came from: put
+// back there, remove here, forget there. Each step may be repeated, by any server.
+func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, letters []DeadLetter) error {
+	var back []DeadLetter
+	var ref Ref
+	var old, foreign int
+	err := w.s.directory.withSubscription(ctx, source, func(sub Subscription) (err error) {
+		back = nil
+		ref = sub.Ref()
+		if sub.Detached {
+			return Errorf(NotFound, "%s is detached", source)
+		}
+		var fit []DeadLetter
+		fit, old, foreign = returnable(sub, letters)
+		r := RedriveRequest{Ref: ref, Rules: sub.Rules(w.s.outstanding), KeepLeases: sub.ExactlyOnce, Letters: w.on(fit)}
+		fates, err := w.s.store.Redrive(ctx, r)
+		for i, fate := range fates {
+			switch fate {
+			case RedriveThere:
+				back = append(back, fit[i])
+			case RedriveFull:
+				w.waiting = "as many messages are outstanding in " + source.String() + " as may be"
+			default:
+				w.waiting = "a message of " + source.String() + " that comes before is being moved, or delivered"
+			}
+		}
+		return err
+	})
+	switch CodeOf(err) {
+	case "":
+	case NotFound:
+		w.fail(len(letters), "%s, which they came from, does not exist or is detached", source)
+		return nil
+	case ResourceExhausted:
+		w.waiting = "the store is full"
+		return nil
+	default:
+		return err
+	}
+	w.fail(old, "an older version moved it, which did not note the id that the message had")
+	w.fail(foreign, "it comes from another topic than that of %s now", source)
+	gone, err := w.remove(ctx, back)
+	if err != nil {
+		return err
+	}
+	if err := w.s.store.ForgetRedriven(ctx, ref.Topic, w.on(gone)); err != nil {
+		// They have been moved. The topic forgets by itself in time.
+		w.s.logFailure(ctx, "let a topic forget what was redriven", source.String(), err)
+	}
+	return nil
+}
+
+// returnable are those that a subscription can take back, and how many it cannot.
+func returnable(sub Subscription, letters []DeadLetter) (fit []DeadLetter, old, foreign int) {
+	for _, d := range letters {
+		switch {
+		case d.Origin.MessageID.IsZero():
+			old++
+		case d.Origin.topicUID != sub.TopicUID:
+			foreign++
+		default:
+			fit = append(fit, d)
+		}
+	}
+	return fit, old, foreign
+}
+
+// on are letters on their way back.
+func (w *letterWork) on(letters []DeadLetter) (all []RedriveLetter) {
+	for _, d := range letters {
+		all = append(all, RedriveLetter{Message: d.Origin.redriven(d.Message), Place: d.Origin.place, Topic: w.topic.UID, ID: d.Message.ID})
+	}
+	return all
+}
+
+// remove takes dead letters from their holder, and returns those that it did take.
+func (w *letterWork) remove(ctx context.Context, letters []DeadLetter) (gone []DeadLetter, err error) {
+	if len(letters) == 0 {
+		return nil, nil
+	}
+	var left []Receipt
+	if w.holder.UID == "" {
+		err = w.discard(ctx, letters)
+	} else {
+		err = w.s.directory.withSubscription(ctx, w.holder.Name, func(sub Subscription) (err error) {
+			r := RemoveRequest{Ref: sub.Ref(), Rules: sub.Rules(w.s.outstanding)}
+			for _, d := range letters {
+				r.Receipts = append(r.Receipts, d.Receipt())
+			}
+			left, err = w.s.store.Remove(ctx, r)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.moved += len(letters) - len(left)
+	w.fail(len(left), "%s has left it in the log, behind too many others of its ordering key", w.holder.Name)
+	return slices.DeleteFunc(slices.Clone(letters), func(d DeadLetter) bool {
+		return slices.ContainsFunc(left, func(r Receipt) bool { return r.ID == d.Message.ID })
+	}), nil
+}
+
+func (w *letterWork) discard(ctx context.Context, letters []DeadLetter) error {
+	ids := make([]MessageID, len(letters))
+	for i, d := range letters {
+		ids[i] = d.Message.ID
+	}
+	done, err := w.s.store.Discard(ctx, w.topic.UID, ids)
+	if err == nil && !done {
+		return Errorf(FailedPrecondition, "%s has subscriptions or snapshots by now", w.topic.Name)
+	}
+	return err
+}
