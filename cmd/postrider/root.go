@@ -37,7 +37,7 @@ ended the command (130 for Ctrl-C).`,
 	root.AddCommand(
 		newServe(p), newDemo(p), newBench(p), newMigrate(p), newBackup(p), newRestore(p),
 		newTopics(p), newSubscriptions(p), newSnapshots(p), newSeek(p),
-		newPublish(p), newPull(p), newTail(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
+		newPublish(p), newPull(p), newTail(p), newPeek(p), newDeadLetterCommands(p), newOperations(p), newAck(p), newNack(p), newStatus(p), newReceive(p),
 		newApply(p), newExport(p), newVersion(p),
 		inGroup(newExplain(p), groupResources),
 	)

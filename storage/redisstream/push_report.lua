@@ -5,13 +5,13 @@
 --       5 …:s:SUB  6 …:leased:SUB  7 …:waiting:SUB  8 …:dead:SUB  9 …:out:SUB  10 …:deliveries:SUB
 --       11 …:order:SUB  12 …:keys:SUB  13 …:acked:SUB  14 …:overflow:SUB  15 …:overflowed:SUB  16 …:hungry:SUB
 --       17 …:confirmed:SUB  18 …:failures:SUB  19 …:blocked:SUB
---       20 …:source:SUB  21 …:report:SUB
+--       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB  23 …:report:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid
 -- gives {0}, or {0, ms since it was said, JSON}
 --
 -- A script, since its age counts by Redis's clock.
 save()
-local said, till, text = string.match(redis.call('GET', KEYS[21]) or '', '^' .. FORMAT .. ' (%d+) (%d+) (.*)$')
+local said, till, text = string.match(redis.call('GET', KEYS[23]) or '', '^' .. FORMAT .. ' (%d+) (%d+) (.*)$')
 if not said or now >= tonumber(till) then
   return {OK} -- nothing, or by a newer Postrider
 end

@@ -49,7 +49,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s: stats are\n%+v, not\n%+v", c.name, got, stats)
 		}
 		moved.goesOn()
-		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 11 || report.Subscriptions != 16 {
+		if !report.Verified || report.Frozen <= 0 || report.Outstanding == 0 || report.Deleted != 1 || report.Topics != 12 || report.Subscriptions != 17 {
 			t.Errorf("%s: %+v", c.name, report)
 		}
 		report.Frozen, report.Verified = 0, false

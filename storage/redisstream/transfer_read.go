@@ -345,7 +345,10 @@ func (s *Store) observeSubscription(ctx context.Context, meta topicMeta, uid str
 	if err := s.observeSource(ctx, p, put); err != nil {
 		return err
 	}
-	return s.observeOutstanding(ctx, keys, p, put)
+	if err := s.observeOutstanding(ctx, keys, p, put); err != nil {
+		return err
+	}
+	return s.observeLetters(ctx, p, put)
 }
 
 // holdBack moves the cursor, and what the log need not keep, back behind the last message that the meta counts.

@@ -18,6 +18,8 @@ type observed struct {
 	left     []pair // key hash, count:bytes:id as in overflow
 	messages []outstanding
 	source   []pair // member, n
+	redriven []pair // padded id, ms
+	letters  []pair // padded id, h without the sum and d
 
 	sizes map[string]int64    // by member, as the log has them
 	rest  map[string]leftover // by key hash: what the log has behind the id
@@ -82,6 +84,15 @@ func (o *observed) build() []keyPart {
 		state = putValue(state, "srcbytes", itoa(srcbytes))
 		setValue(state, "purge", "")
 	}
+	members := map[string]bool{}
+	for _, name := range []string{"out", "source"} {
+		for _, m := range keys[name] {
+			members[m.name[:min(memberLength, len(m.name))]] = true
+		}
+	}
+	if red := o.buildLetters(members, add); red > 0 || valueOf(state, "red") != "" {
+		state = putValue(state, "red", itoa(red))
+	}
 	keys["s"] = state
 	return o.parts(keys)
 }
@@ -97,7 +108,7 @@ func (o *observed) parts(keys map[string][]pair) []keyPart {
 	}
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		sort := byte(sortZSet)
-		if slices.Contains([]string{"s", "deliveries", "keys", "acked", "overflow"}, name) {
+		if slices.Contains([]string{"s", "deliveries", "keys", "acked", "overflow", "letters"}, name) {
 			sort = sortHash
 		}
 		parts = append(parts, keyPart{o.sub.topic, name + ":" + o.sub.uid, sort, stays, keys[name]})

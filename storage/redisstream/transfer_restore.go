@@ -200,6 +200,12 @@ func (o *observed) take(p part) bool {
 		case "source:" + o.sub.uid:
 			o.source = append(o.source, p.pairs...)
 			return true
+		case "redriven:" + o.sub.uid:
+			o.redriven = append(o.redriven, p.pairs...)
+			return true
+		case "letters:" + o.sub.uid:
+			o.letters = append(o.letters, p.pairs...)
+			return true
 		}
 	}
 	return false
@@ -275,6 +281,7 @@ func (r *restore) endSubscription(ctx context.Context) error {
 	if o.sizes, err = r.sizes(ctx, o.sub.topic, all); err != nil {
 		return err
 	}
+	o.sizeLetters()
 	if o.rest, err = r.leftovers(ctx, *t.meta, o, match); err != nil {
 		return err
 	}

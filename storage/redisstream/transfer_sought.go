@@ -78,6 +78,53 @@ func (s *Store) observeSource(ctx context.Context, sub subscriptionPart, put fun
 	})
 }
 
+// observeLetters reads what was redriven, after what is outstanding: what it has no letter for by then has been acked.
+func (s *Store) observeLetters(ctx context.Context, sub subscriptionPart, put func(part) error) error {
+	for _, p := range []keyPart{
+		{topic: sub.topic, name: "redriven:" + sub.uid, sort: sortZSet, ttl: stays}, {topic: sub.topic, name: "letters:" + sub.uid, sort: sortHash, ttl: stays},
+	} {
+		if err := s.readKey(ctx, p, put); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeLetters notes the sizes of redriven messages, which the log need not have.
+func (o *observed) sizeLetters() {
+	sizes := map[string]int64{}
+	for _, l := range o.letters {
+		sizes[l.name] = entry{h: l.text[:min(headLength, len(l.text))]}.size()
+	}
+	sized := func(member string) {
+		if size, ok := sizes[member[:min(memberLength, len(member))]]; ok {
+			o.sizes[member] = size
+		}
+	}
+	for _, m := range o.messages {
+		sized(m.member)
+	}
+	for _, m := range o.source {
+		sized(m.name)
+	}
+}
+
+// buildLetters gives what was redriven of the messages that there are.
+func (o *observed) buildLetters(members map[string]bool, add func(name, key, text string)) (count int64) {
+	since := map[string]string{}
+	for _, p := range o.redriven {
+		since[p.name] = p.text
+	}
+	for _, l := range o.letters {
+		if at := since[l.name]; at != "" && members[l.name] {
+			add("letters", l.name, l.text)
+			add("redriven", l.name, at)
+			count++
+		}
+	}
+	return count
+}
+
 // observeSnapshots reads the snapshots that were there when the meta was read. They do not change but for how long they are
 // kept; one that is dropped meanwhile is left out. One that is taken later may need what is not in the backup.
 func (s *Store) observeSnapshots(ctx context.Context, meta topicMeta, put func(part) error) error {

@@ -176,6 +176,7 @@ func (w *transferWorld) fill() {
 	w.block(w.topic("shop", "blocked"))
 	w.sought(w.topic("shop", "sought"))
 	w.delay(orders)
+	w.redriven(w.topic("shop", "redriven"))
 	w.ok(w.service.DetachSubscription(ctx, detached))
 	w.ok(w.service.DeleteTopic(ctx, gone))
 	_, err := w.service.UpdateTopic(ctx, subscriptions.Topic{Name: orders, Labels: map[string]string{"a": "b"}}, []string{"labels"})
@@ -285,6 +286,27 @@ func (w *transferWorld) sought(topic subscriptions.TopicName) {
 	w.publish(past, 5)
 	snapshot("of-past", short)
 	w.ok(w.service.DeleteSubscription(ctx, short))
+}
+
+// redriven makes a subscription with messages that came back, and a snapshot that holds them.
+func (w *transferWorld) redriven(topic subscriptions.TopicName) {
+	w.Helper()
+	ctx := w.Context()
+	name := w.subscribe("shop", "redriven", topic, nil)
+	w.publish(topic, 3)
+	got, err := w.service.Pull(ctx, name, 3, true)
+	w.ok(err)
+	sub, err := w.store.Subscription(ctx, name)
+	w.ok(err)
+	r := subscriptions.RedriveRequest{Ref: sub.Ref(), Rules: sub.Rules(outstandingBound)}
+	for _, m := range got {
+		w.ok(w.service.Acknowledge(ctx, name, []string{m.AckID}))
+		r.Letters = append(r.Letters, subscriptions.RedriveLetter{Message: m.Message, Topic: "letters", ID: m.Message.ID})
+	}
+	_, err = w.store.Redrive(ctx, r)
+	w.ok(err)
+	_, err = w.service.CreateSnapshot(ctx, subscriptions.Snapshot{Name: subscriptions.SnapshotName{Project: "shop", ID: "of-redriven"}, Subscription: name})
+	w.ok(err)
 }
 
 // exhaust gives the first n messages of a subscription all their attempts.

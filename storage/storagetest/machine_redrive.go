@@ -82,3 +82,23 @@ func (s *modelSub) backSince(r subscriptions.Receipt) bool {
 	msg := s.messages[r.ID]
 	return msg != nil && r.Number < msg.since && msg.number >= msg.since
 }
+
+// peek compares what is unacked, in pages of any size.
+func (m *machine) peek() {
+	s := m.anySub()
+	m.peeked(s, rapid.SampledFrom([]int{1, 2, 5, 300}).Draw(m.T, "page size"))
+}
+
+// peeked is what a subscription shows, a page of so many at a time.
+func (m *machine) peeked(s *modelSub, size int) []subscriptions.Peeked {
+	return must(m, "peek", func(store subscriptions.Store) (all []subscriptions.Peeked, err error) {
+		r := subscriptions.PeekRequest{Ref: s.ref, Rules: s.rules, Max: size}
+		for more := true; more && err == nil; {
+			var page subscriptions.PeekResult
+			page, err = store.Peek(ctx, r)
+			all = append(all, page.Messages...)
+			more, r.After = page.More, page.Next
+		}
+		return all, err
+	})
+}

@@ -166,26 +166,6 @@ func (m *machine) unused() {
 	must(m, "unused", func(store subscriptions.Store) ([]time.Duration, error) { return store.Unused(ctx, refs) })
 }
 
-// peek compares what is unacked, in pages of any size.
-func (m *machine) peek() {
-	s := m.anySub()
-	m.peeked(s, rapid.SampledFrom([]int{1, 2, 5, 300}).Draw(m.T, "page size"))
-}
-
-// peeked is what a subscription shows, a page of so many at a time.
-func (m *machine) peeked(s *modelSub, size int) []subscriptions.Peeked {
-	return must(m, "peek", func(store subscriptions.Store) (all []subscriptions.Peeked, err error) {
-		r := subscriptions.PeekRequest{Ref: s.ref, Rules: s.rules, Max: size}
-		for more := true; more && err == nil; {
-			var page subscriptions.PeekResult
-			page, err = store.Peek(ctx, r)
-			all = append(all, page.Messages...)
-			more, r.After = page.More, page.Next
-		}
-		return all, err
-	})
-}
-
 func (m *machine) confirm() {
 	s := m.anySub()
 	rs := m.receipts(s)
