@@ -30,6 +30,7 @@ func Run(t *testing.T, factory Factory) {
 		"attempts":    remembering,
 		"peek":        peeking,
 		"redrive":     redriving,
+		"remove":      removing,
 		"filter":      filtering,
 		"breaker":     breaking,
 		"push report": pushReporting,
