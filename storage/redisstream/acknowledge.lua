@@ -57,7 +57,7 @@ end
 
 -- is_redriven_since tells whether a dead message came back since a delivery: a server that was slow to say so had moved it.
 local function is_redriven_since(member, number)
-  local at = state.red > 0 and tonumber(redis.call('ZSCORE', REDRIVEN, bare(member)) or nil)
+  local at = state.red > 0 and tonumber(redis.call('ZSCORE', letters.at, letters.bare(member)) or nil)
   return at and number < at and counts_of({member})[1] >= at
 end
 

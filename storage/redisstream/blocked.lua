@@ -43,7 +43,7 @@ local function state_of(member)
 end
 
 local function show(member, since)
-  local entry = entry_of(member)
+  local entry = letters.entry_of(member)
   if not entry then
     return -- lost; the next lease or sweep finds that out
   end

@@ -45,7 +45,7 @@ local function again(quota)
   -- look leases a message; false ends the redeliveries, nil is for one that has gone or is dead. A parked one that is to be
   -- dead must be the head of its key first: late.
   local function look(member, number, released, parked)
-    local entry = entry_of(member)
+    local entry = letters.entry_of(member)
     if not entry then
       count('lost', 1)
       gone[#gone + 1] = member
@@ -53,7 +53,7 @@ local function again(quota)
     end
     local _, size = read(entry)
     looked = looked + size
-    if time_of(member) < cutoff then
+    if letters.time_of(member) < cutoff then
       count('dropped', 1)
       set('bytes', state.bytes - size)
       gone[#gone + 1] = member
@@ -210,7 +210,7 @@ local function admit(b, entry, n, size, key, leading)
     member = member .. ':' .. key
     runs[key] = leading and runs[key] + 1 or FULL
   end
-  local back = state.red > 0 and tonumber(redis.call('ZSCORE', REDRIVEN, bare(member)) or nil) or 0 -- higher than any number it had
+  local back = state.red > 0 and tonumber(redis.call('ZSCORE', letters.at, letters.bare(member)) or nil) or 0 -- higher than any number it had
   if leading then
     take(member, back + 1, 1, size, entry[2][4])
     lease[#lease + 1], lease[#lease + 2] = until_, member
@@ -359,15 +359,15 @@ local function from_source(want, room)
     local used, bytes_ = {}, 0
     for i = 1, #members, 2 do
       local member = members[i]
-      local entry, size = entry_of(member), 0
+      local entry, size = letters.entry_of(member), 0
       if entry then
         local _, size_ = read(entry)
         size = size_
       end
-      local old = entry and time_of(member) < cutoff
+      local old = entry and letters.time_of(member) < cutoff
       if not entry or old or not bury_late and is_late(entry) then
         count(old and 'dropped' or entry and 'late' or 'lost', 1)
-        forget_letters({member})
+        letters.forget({member})
         dropped, b.passed = true, b.passed + size
       elseif not pass(entry, tonumber(members[i + 1]), size) then
         stop = true

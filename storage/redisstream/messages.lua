@@ -31,49 +31,49 @@ end
 
 -- Redriven messages are not in the log any more, or are there without their history: redriven has when each came back, which its
 -- age counts from, and letters its entry, h without the sum and then d. Both name it by its padded id alone.
-local function bare(member)
+function letters.bare(member)
   return string.sub(member, 1, 30)
 end
 
--- entry_of is the entry of a message that is unacked; nil when it has vanished.
-local function entry_of(member)
+-- letters.entry_of is the entry of a message that is unacked; nil when it has vanished.
+function letters.entry_of(member)
   local id = id_of(member)
-  local letter = state.red > 0 and redis.call('HGET', LETTERS, bare(member))
+  local letter = state.red > 0 and redis.call('HGET', letters.kept, letters.bare(member))
   if letter then
     return {id, {'h', string.sub(letter, 1, 25) .. '0', 'd', string.sub(letter, 26)}}
   end
   return redis.call('XRANGE', LOG, id, id)[1]
 end
 
--- time_of is from when on the retention of a message counts.
-local function time_of(member)
-  return tonumber(state.red > 0 and redis.call('ZSCORE', REDRIVEN, bare(member)) or ms_of(member))
+-- letters.time_of is from when on the retention of a message counts.
+function letters.time_of(member)
+  return tonumber(state.red > 0 and redis.call('ZSCORE', letters.at, letters.bare(member)) or ms_of(member))
 end
 
--- forget_letters forgets what of members was redriven, all of them or some.
-local function forget_letters(members, first, last)
+-- letters.forget forgets what of members was redriven, all of them or some.
+function letters.forget(members, first, last)
   if state.red == 0 then
     return
   end
-  local letters = {}
+  local ids = {}
   for i = first or 1, last or #members do
-    letters[#letters + 1] = bare(members[i])
+    ids[#ids + 1] = letters.bare(members[i])
   end
-  local gone = #letters > 0 and redis.call('ZREM', REDRIVEN, unpack(letters)) or 0
+  local gone = #ids > 0 and redis.call('ZREM', letters.at, unpack(ids)) or 0
   if gone > 0 then
-    redis.call('HDEL', LETTERS, unpack(letters))
+    redis.call('HDEL', letters.kept, unpack(ids))
     set('red', state.red - gone)
   end
 end
 
--- any_old tells whether the eldest of a set, in order of the log, are older than a time. What was redriven may stand before
+-- letters.any_old tells whether the eldest of a set, in order of the log, are older than a time. What was redriven may stand before
 -- what is older.
-local function any_old(key, cutoff_)
+function letters.any_old(key, cutoff_)
   for _, member in ipairs(redis.call('ZRANGE', key, 0, math.min(state.red, MESSAGES_MAX))) do
     if ms_of(member) >= cutoff_ then
       return false
     end
-    if time_of(member) < cutoff_ then
+    if letters.time_of(member) < cutoff_ then
       return true
     end
   end

@@ -4,7 +4,7 @@ local function eldest(key)
     return (in_source())
   end
   for _, member in ipairs(redis.call('ZRANGE', key, 0, math.min(state.red, 1000))) do
-    if state.red == 0 or not redis.call('ZSCORE', REDRIVEN, bare(member)) then
+    if state.red == 0 or not redis.call('ZSCORE', letters.at, letters.bare(member)) then
       return member
     end
   end
@@ -25,6 +25,6 @@ local function oldest_age()
     local entry = redis.call('XRANGE', LOG, '(' .. state.id, '+', 'COUNT', 1)[1]
     age = entry and now - tonumber(string.match(entry[1], '^%d+')) or -1
   end
-  local redriven = state.red > 0 and head_of(REDRIVEN)
+  local redriven = state.red > 0 and head_of(letters.at)
   return math.max(age, redriven and math.max(0, now - redriven) or -1)
 end

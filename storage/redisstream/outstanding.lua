@@ -21,7 +21,7 @@ local function forget(members)
     redis.call('ZREM', OUT, unpack(members, i, last))
     redis.call('HDEL', DELIVERIES, unpack(members, i, last))
     forget_failures(members, i, last)
-    forget_letters(members, i, last)
+    letters.forget(members, i, last)
     if redis.call('ZREM', LEASED, unpack(members, i, last)) < last - i + 1 then
       redis.call('ZREM', WAITING, unpack(members, i, last))
       redis.call('ZREM', DEAD, unpack(members, i, last))

@@ -105,13 +105,13 @@ local function behind_cursor()
       return false
     end
     local id = id_of(member)
-    local entry = entry_of(member)
+    local entry = letters.entry_of(member)
     seen, after_id = seen + 1, id
     if entry and at[i] then
       local _, size = read(entry)
       looked = looked + size
       local number, back = string.match(stored[i] or (at[i][1] == PARKED and '0:0' or '1:0'), '^(%d+):(%d+)$')
-      if time_of(member) < cutoff then -- the next sweep drops it
+      if letters.time_of(member) < cutoff then -- the next sweep drops it
       elseif is_new[member] then
         local key = ordered and key_in(entry)
         show(member_of(id) .. (key and ':' .. key or ''), entry, 0, 0, NEW, 0)

@@ -36,7 +36,7 @@ local function stand_in_queue(member)
     end
     redis.call('ZREM', WAITING, at_head)
   end
-  enqueue(key, bare(member))
+  enqueue(key, letters.bare(member))
   if state.over > 0 then
     redis.call('ZREM', HUNGRY, key)
   end
@@ -57,8 +57,8 @@ local function stand_in_source(member, size)
 end
 
 local function keep_letter(member, letter)
-  redis.call('ZADD', REDRIVEN, now, bare(member))
-  redis.call('HSET', LETTERS, bare(member), letter)
+  redis.call('ZADD', letters.at, now, letters.bare(member))
+  redis.call('HSET', letters.kept, letters.bare(member), letter)
   set('red', state.red + 1)
 end
 

@@ -20,7 +20,7 @@ end
 local before, keyed, sourced, gone = next_due(), false, false, {}
 
 local function size_of(member)
-  local entry = entry_of(member)
+  local entry = letters.entry_of(member)
   if not entry then
     return 0
   end
@@ -44,7 +44,7 @@ local function take_away(member)
   local name = in_source_as(member)
   if name then
     out_of_source({name}, 1, size_of(name))
-    forget_letters({name})
+    letters.forget({name})
     count('acked', 1)
     sourced = true
     return GONE_

@@ -50,9 +50,9 @@ end
 -- acked_to is the n up to which what is outstanding is acked: target's, unless something was redriven that is not in the log any
 -- more and was published since then.
 local acked_to = target.n
-for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', REDRIVEN, 0, -1) or {}) do
+for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', letters.at, 0, -1) or {}) do
   if ms_of(letter) >= tonumber(ARGV[5]) then
-    acked_to = math.min(acked_to, read(entry_of(letter)) - 1)
+    acked_to = math.min(acked_to, read(letters.entry_of(letter)) - 1)
   end
 end
 
@@ -87,10 +87,10 @@ end
 -- acked_letters takes away what was redriven and is acked now, or comes again from the log.
 local function acked_letters()
   local gone = {}
-  for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', REDRIVEN, 0, -1) or {}) do
-    local n, size = read(entry_of(letter))
+  for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', letters.at, 0, -1) or {}) do
+    local n, size = read(letters.entry_of(letter))
     if n <= acked_to or n > to.n then
-      local key = key_in(entry_of(letter))
+      local key = key_in(letters.entry_of(letter))
       local names = {letter, key and letter .. ':' .. key}
       if redis.call('ZREM', OUT, unpack(names)) > 0 then
         set('bytes', state.bytes - size)
@@ -102,7 +102,7 @@ local function acked_letters()
     end
   end
   for i = 1, #gone, 1000 do
-    forget_letters(gone, i, math.min(i + 999, #gone))
+    letters.forget(gone, i, math.min(i + 999, #gone))
   end
 end
 

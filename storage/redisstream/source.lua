@@ -31,14 +31,14 @@ local function drop_source()
   set('purge', '')
   if state.red > 0 then -- those of the source
     local gone = {}
-    for _, letter in ipairs(redis.call('ZRANGE', REDRIVEN, 0, -1)) do
-      local key = key_in(entry_of(letter))
+    for _, letter in ipairs(redis.call('ZRANGE', letters.at, 0, -1)) do
+      local key = key_in(letters.entry_of(letter))
       if not redis.call('ZSCORE', OUT, letter) and not (key and redis.call('ZSCORE', OUT, letter .. ':' .. key)) then
         gone[#gone + 1] = letter
       end
     end
     for i = 1, #gone, 1000 do
-      forget_letters(gone, i, math.min(i + 999, #gone))
+      letters.forget(gone, i, math.min(i + 999, #gone))
     end
   end
 end
@@ -56,7 +56,7 @@ local function purge()
   end
   local gone, bytes_ = {}, 0
   for i, member in ipairs(members) do
-    local entry = entry_of(member)
+    local entry = letters.entry_of(member)
     if entry then
       local _, size = read(entry)
       bytes_ = bytes_ + size

@@ -1,7 +1,8 @@
 -- What every script on a subscription's state starts with: its keys, the revision check, and the fields that steps act on.
 local STATE, LEASED, WAITING, DEAD, OUT, DELIVERIES = unpack(KEYS, 5, 10)
 local ORDER, QUEUES, ACKED, OVERFLOW, OVERFLOWED, HUNGRY = unpack(KEYS, 11, 16)
-local CONFIRMED, FAILURES, BLOCKED, SOURCE, REDRIVEN, LETTERS = unpack(KEYS, 17, 22)
+local CONFIRMED, FAILURES, BLOCKED, SOURCE = unpack(KEYS, 17, 20)
+local letters = {at = KEYS[21], kept = KEYS[22]} -- a table, since Lua has room for 200 local names
 local SUB = ARGV[4]
 
 local loaded = redis.call('HMGET', STATE, 'v', 'rev', 'epoch', 'id', 'n', 'sum', 'bytes', 'bound', 'max', 'over', 'overbytes',

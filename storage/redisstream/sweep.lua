@@ -27,7 +27,7 @@ load_verdicts(REST + 5)
 
 -- look reads the entry of an outstanding message; one that has vanished or is too old is dropped.
 local function look(member)
-  local entry = entry_of(member)
+  local entry = letters.entry_of(member)
   if not entry then
     count('lost', 1)
     gone[#gone + 1] = member
@@ -35,7 +35,7 @@ local function look(member)
   end
   local _, size = read(entry)
   looked = looked + size
-  if time_of(member) < cutoff then
+  if letters.time_of(member) < cutoff then
     count('dropped', 1)
     set('bytes', state.bytes - size)
     gone[#gone + 1] = member
@@ -50,7 +50,7 @@ local function drop_old()
     if ms_of(member) >= cutoff or looked >= BYTES_MAX or #gone == MESSAGES_MAX then
       break
     end
-    if not removed[member] and time_of(member) < cutoff then
+    if not removed[member] and letters.time_of(member) < cutoff then
       look(member)
       if key_of(member) then
         leave(member)
@@ -68,8 +68,8 @@ local function drop_old_source()
     if ms_of(member) >= cutoff or looked + bytes_ >= BYTES_MAX or #used == MESSAGES_MAX then
       break
     end
-    if time_of(member) < cutoff then
-      local entry = entry_of(member)
+    if letters.time_of(member) < cutoff then
+      local entry = letters.entry_of(member)
       if entry then
         local _, size = read(entry)
         bytes_ = bytes_ + size
@@ -78,7 +78,7 @@ local function drop_old_source()
       used[#used + 1] = member
     end
   end
-  forget_letters(used)
+  letters.forget(used)
   looked = looked + bytes_
   out_of_source(used, #used, bytes_)
 end
@@ -134,7 +134,7 @@ local function late_waiting()
   end
   local dead, dropped, bytes = {}, {}, 0
   for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, MESSAGES_MAX - 1)) do
-    local entry = entry_of(member)
+    local entry = letters.entry_of(member)
     if entry then
       local _, size = read(entry)
       bytes = bytes + size
@@ -166,7 +166,7 @@ end
 
 -- of_late tells what becomes of a dead message that has not had all its attempts: late ones stay dead, or are dropped.
 local function of_late(member)
-  local entry = any_ttl and entry_of(member)
+  local entry = any_ttl and letters.entry_of(member)
   if entry and is_late(entry) then
     return bury_late and 'dead' or 'dropped', entry
   end
@@ -237,8 +237,8 @@ end
 -- left tells whether another sweep now would find something.
 local function left()
   local dead, lease = head_of(DEAD), head_of(LEASED)
-  return more_late or state.purge ~= '' or any_old(SOURCE, cutoff) or most > 0 and dead and dead <= now
-    or lease and lease <= now or any_old(OUT, cutoff)
+  return more_late or state.purge ~= '' or letters.any_old(SOURCE, cutoff) or most > 0 and dead and dead <= now
+    or lease and lease <= now or letters.any_old(OUT, cutoff)
     or any_hungry() and redis.call('ZCARD', OUT) < bound or log.due and log.due <= now
 end
 

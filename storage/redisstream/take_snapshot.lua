@@ -35,8 +35,8 @@ else
   redis.call('ZUNIONSTORE', HELD, 2, OUT, SOURCE)
 end
 if state.red > 0 then
-  redis.call('COPY', REDRIVEN, HELD_AT)
-  redis.call('COPY', LETTERS, HELD_LETTERS)
+  redis.call('COPY', letters.at, HELD_AT)
+  redis.call('COPY', letters.kept, HELD_LETTERS)
 end
 if state.over > 0 then
   redis.call('COPY', OVERFLOW, LEFT)

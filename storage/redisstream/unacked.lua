@@ -2,7 +2,7 @@
 
 -- in_source_as gives the member by which the source has a message; nil without one. It is not asked while purge is pending.
 local function in_source_as(member)
-  for _, name in ipairs({member, bare(member)}) do
+  for _, name in ipairs({member, letters.bare(member)}) do
     if state.src > 0 and redis.call('ZSCORE', SOURCE, name) then
       return name
     end
