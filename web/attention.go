@@ -109,7 +109,7 @@ func (a *attending) topic(t subscriptions.TopicReport) []notice {
 	n := notice{Subject: a.names.Of(t.Topic.Name.Project, t.Topic.Name.ID), Link: topicPath(t.Topic.Name)}
 	switch {
 	case t.DeadLetters > 0:
-		n.Severity, n.weight = warning, a.oldest[t.Topic.Name]
+		n.Severity, n.weight, n.Link = warning, a.oldest[t.Topic.Name], n.Link+"/dead-letters"
 		pieces := []any{" holds ", plural(t.DeadLetters, "dead letter")}
 		if t.Owner != "" {
 			pieces = append(pieces, ", owner ", t.Owner)

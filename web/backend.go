@@ -14,6 +14,7 @@ type Backend interface {
 	Pushes
 	Blocks
 	Messages
+	Operations
 }
 
 // Surveys tell how everything is.
@@ -60,4 +61,18 @@ type Messages interface {
 	Peek(context.Context, subscriptions.SubscriptionName, subscriptions.Page) ([]subscriptions.Peeked, string, error)
 	// DeadLetters lists dead letters as Peek does messages. NOT_FOUND, FAILED_PRECONDITION, INVALID_ARGUMENT.
 	DeadLetters(context.Context, subscriptions.DeadLetterQuery, subscriptions.Page) ([]subscriptions.DeadLetter, string, error)
+}
+
+// Operations are long work on dead letters.
+type Operations interface {
+	// Redrive begins to move dead letters back, and Purge to drop them; to validate only, they count them. NOT_FOUND,
+	// FAILED_PRECONDITION, INVALID_ARGUMENT.
+	Redrive(context.Context, subscriptions.DeadLetterWork) (subscriptions.Operation, error)
+	Purge(context.Context, subscriptions.DeadLetterWork) (subscriptions.Operation, error)
+	// GetOperation returns an operation. NOT_FOUND, INVALID_ARGUMENT.
+	GetOperation(context.Context, subscriptions.OperationName) (subscriptions.Operation, error)
+	// ListOperations lists those of a project by name. INVALID_ARGUMENT.
+	ListOperations(context.Context, string, subscriptions.Page) ([]subscriptions.Operation, string, error)
+	// CancelOperation asks one to end. NOT_FOUND, INVALID_ARGUMENT.
+	CancelOperation(context.Context, subscriptions.OperationName) (subscriptions.Operation, error)
 }

@@ -121,6 +121,11 @@ func subscriptionPath(n subscriptions.SubscriptionName) string {
 	return "/projects/" + url.PathEscape(n.Project) + "/subscriptions/" + url.PathEscape(n.ID)
 }
 
+// operationPath is the address of an operation's page.
+func operationPath(n subscriptions.OperationName) string {
+	return "/projects/" + url.PathEscape(n.Project) + "/operations/" + url.PathEscape(n.ID)
+}
+
 // hostOf is the host of an endpoint, for a narrow column.
 func hostOf(endpoint string) string {
 	u, err := url.Parse(endpoint)

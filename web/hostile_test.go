@@ -47,6 +47,10 @@ func hostileDesk(text string) *desk {
 			Origin: subscriptions.Origin{Subscription: subscriptionOf("billing"), Reason: text, Failed: failed},
 		}}
 	})
+	d.operations = []subscriptions.Operation{{
+		Name: operationName, Topic: topicOf("orders"), Query: subscriptions.DeadLetterQuery{DeadLetterFilter: subscriptions.DeadLetterFilter{Text: text}},
+		Progress: subscriptions.OperationProgress{Failed: 1, Reason: text, Waiting: text},
+	}}
 	d.overview.Topics[0].Owner, d.overview.Topics[0].DeadLetters = text, 3
 	d.overview.Topics[0].Sources = []subscriptions.SubscriptionName{subscriptionOf("billing")}
 	d.overview.Store.Nodes = []subscriptions.NodeReport{{Address: text, Used: 99, Max: 100}}
@@ -57,7 +61,7 @@ func hostileDesk(text string) *desk {
 var everyPage = []string{
 	"/", billingPath, billingPath + "/messages", billingPath + "/messages?as=hex", ordersPath, ordersPath + "/publish",
 	ordersPath + "/dead-letters", ordersPath + "/dead-letters/" + letterID.String(),
-	ordersPath + "/dead-letters/" + letterID.String() + "?as=text",
+	ordersPath + "/dead-letters/" + letterID.String() + "?as=text", "/operations", operationPath(operationName),
 }
 
 func TestHostileTextsRunNothing(t *testing.T) {
@@ -96,8 +100,12 @@ func TestHostileAddressesRunNothing(t *testing.T) {
 				t.Errorf("%.60q is answered %d %v", path, answer.StatusCode, answer.Header)
 			}
 		}
-		form := url.Values{"data": {text}, "attributes": {text}, "key": {text}, "form": {text}, "what": {text}, "message": {text}}.Encode()
-		for _, path := range []string{ordersPath + "/publish", billingPath + "/unblock"} {
+		form := url.Values{"data": {text}, "attributes": {text}, "key": {text}, "form": {text}, "what": {text}, "message": {text},
+			"q": {text}, "rate": {text}, "id": {text}, "all": {text}, "sure": {text}, "holder": {text}}.Encode()
+		for _, path := range []string{
+			ordersPath + "/publish", billingPath + "/unblock", ordersPath + "/dead-letters/review", ordersPath + "/dead-letters/redrive",
+			ordersPath + "/dead-letters/purge", operationPath(operationName) + "/stop",
+		} {
 			body, err := io.ReadAll(visit(t, s, "POST", path, form).Body)
 			if err != nil {
 				t.Fatal(err)

@@ -11,9 +11,11 @@ type overviewData struct {
 	Attention []notice
 	More      int // notices that are not shown
 	Table     table
-	Topics    []subscriptions.TopicReport
-	Totals    totals
-	Names     names
+	// Topics are some of those without a subscription, and MoreTopics how many more there are.
+	Topics     []subscriptions.TopicReport
+	MoreTopics int
+	Totals     totals
+	Names      names
 }
 
 // totals are what all subscriptions have together.
@@ -25,6 +27,9 @@ type totals struct {
 
 // maxNotices bounds the strip: who has more to look at begins at the top anyway.
 const maxNotices = 12
+
+// maxTopics bounds the list of topics without a subscription.
+const maxTopics = 100
 
 // overview is the first page: is anything wrong, since when, whose is it.
 func (s *Site) overview(r *http.Request) (page, error) {
@@ -46,6 +51,9 @@ func (s *Site) overview(r *http.Request) (page, error) {
 		if len(t.Subscriptions) == 0 {
 			d.Topics = append(d.Topics, t)
 		}
+	}
+	if len(d.Topics) > maxTopics {
+		d.Topics, d.MoreTopics = d.Topics[:maxTopics], len(d.Topics)-maxTopics
 	}
 	return page{
 		title: "Overview", section: "overview", name: "overview",

@@ -22,8 +22,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"count": func(n any) string { return count(whole(n)) }, "size": func(n any) string { return size(whole(n)) },
 	"plural":   func(n any, one string) string { return plural(whole(n), one) },
 	"attempts": func(now time.Time, failed []subscriptions.Attempt) attempts { return attempts{now, failed} },
-	"rate":     rate, "visible": visible, "spark": spark,
-	"topicPath": topicPath, "subscriptionPath": subscriptionPath, "join": strings.Join, "span": span,
+	"rate":     rate, "visible": visible, "capital": sentence, "spark": spark,
+	"topicPath": topicPath, "subscriptionPath": subscriptionPath, "operationPath": operationPath, "join": strings.Join, "span": span,
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // attempts are those of a message, and when they are looked at.
@@ -74,6 +74,7 @@ var done = map[string]string{
 	"breaker":     "The circuit breaker is closed: the endpoint is tried again.",
 	"skip":        "The message is dropped, and its ordering key goes on.",
 	"dead-letter": "The message has gone to the dead-letter topic, and its ordering key goes on.",
+	"stop":        "The operation has been asked to stop; what it did stays done.",
 	"published":   "The message is published.",
 }
 

@@ -28,7 +28,7 @@ const (
 	// still is how old it is when nothing is taken at all.
 	still = 10 * time.Minute
 	// retentionShare is which part of the retention may have passed.
-	retentionShare = 0.75
+	retentionShare = 0.8
 	// memoryShare is which part of a store's memory may be used.
 	memoryShare = 0.8
 	// trickle is a rate, in messages a second, that is as good as none.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"postrider/subscriptions"
 )
@@ -20,6 +21,7 @@ type subscriptionData struct {
 	Figures       []figure
 	Blocks        []subscriptions.Block
 	MoreBlocks    bool
+	LettersPath   string        // where its dead letters are; empty without a dead-letter topic
 	Messages      []messageView // the first of those that wait
 }
 
@@ -45,6 +47,9 @@ func (s *Site) subscription(r *http.Request) (page, error) {
 		if err := s.look(ctx, &d); err != nil {
 			return page{}, err
 		}
+	}
+	if sub.DeadLetter != nil && d.Explanation.DeadLetterTopic.ID == "" {
+		d.LettersPath = topicPath(sub.DeadLetter.Topic) + "/dead-letters?" + url.Values{"from": {name.String()}}.Encode()
 	}
 	d.State = stateOf(o.At, d.Report)
 	if sub.IsPush() && d.Report.Stats.Backlog() > 0 && !d.Report.Breaker.Open {

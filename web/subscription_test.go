@@ -13,6 +13,7 @@ import (
 // desk is a backend with one topic and one subscription, which notes what is done.
 type desk struct {
 	fake
+	works
 	sub       subscriptions.Subscription
 	blocks    []subscriptions.Block
 	messages  []subscriptions.Peeked
@@ -21,6 +22,7 @@ type desk struct {
 	points    []subscriptions.Point
 	published []subscriptions.Message
 	unblocked []subscriptions.Unblocking
+	warnings  []string
 	closed    int
 }
 
@@ -55,7 +57,7 @@ func (d *desk) GetSubscription(_ context.Context, n subscriptions.SubscriptionNa
 
 func (d *desk) Explain(context.Context, subscriptions.SubscriptionName) (subscriptions.Explanation, error) {
 	r := d.overview.Subscriptions[0]
-	return subscriptions.Explanation{Summary: "all that is left waits for its retry", Owner: "server-1", Stats: r.Stats, Breaker: r.Breaker}, nil
+	return subscriptions.Explanation{Summary: "all that is left waits for its retry", Warnings: d.warnings, Owner: "server-1", Stats: r.Stats, Breaker: r.Breaker}, nil
 }
 
 func (d *desk) BlockedKeys(context.Context, subscriptions.SubscriptionName, subscriptions.Page) ([]subscriptions.Block, string, error) {
@@ -129,16 +131,18 @@ func TestSubscriptionBeginsWithASentence(t *testing.T) {
 }
 
 func TestSubscriptionShowsItsSettings(t *testing.T) {
-	d := newDesk(func(_ *desk, r *subscriptions.SubscriptionReport) {
+	d := newDesk(func(d *desk, r *subscriptions.SubscriptionReport) {
 		s := &r.Subscription
 		s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: topicOf("orders-dead"), MaxAttempts: 7}
 		s.Retry = &subscriptions.RetryPolicy{Minimum: 1500 * time.Millisecond, Maximum: time.Minute}
 		s.Filter, s.Labels = `attributes.a = "<b>"`, map[string]string{"b": "2", "a": "1"}
 		s.Terminal = subscriptions.TerminalAnswers{Statuses: []int{410, 422}, Header: "X-Poison"}
+		d.warnings = []string{"it expires <soon>"}
 		s.WebhookSecrets = []subscriptions.WebhookSecret{"whsec_c2VjcmV0"}
 	})
 	page := read(t, New(d, Options{}), billingPath)
-	wants(t, shown(t, page), "Topic projects/demo/topics/orders", "Delivery push to https://user:xxxxx@api.example.com/orders",
+	wants(t, page, `/projects/demo/topics/orders-dead/dead-letters?from=projects%2Fdemo%2Fsubscriptions%2Fbilling`)
+	wants(t, shown(t, page), "It expires <soon>.", "Its dead letters", "Topic projects/demo/topics/orders", "Delivery push to https://user:xxxxx@api.example.com/orders",
 		"Ack deadline 10 s", "are kept 7 days", "Retries after 1.5 s to 1 minute", "Dead letters after 7 attempts to projects/demo/topics/orders-dead",
 		`Filter attributes.a = "<b>"`, "Expires after 31 days without use", "Signatures 1 webhook secret", "Refused for good by 410, 422, header X-Poison",
 		"Labels a=1, b=2", "server-1")

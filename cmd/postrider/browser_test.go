@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
@@ -160,10 +161,25 @@ func (b *browser) open(path string) {
 	b.do(chromedp.Navigate(b.origin + path))
 }
 
-// until waits until an expression of JavaScript is true.
+// until waits until an expression of JavaScript is true, on this page or one that follows. While one page gives way to another
+// there is nothing to ask.
 func (b *browser) until(expression string) {
 	b.Helper()
-	b.do(chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(patience)))
+	limited, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		is, err := chromedp.Run(limited, chromedp.Evaluate[bool](`Boolean(`+expression+`)`))
+		if err == nil && is {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limited.Done():
+			b.Fatalf("it is not so that %s (%v); the page says %s", expression, err, find(b, chromedp.Text("body")))
+		}
+	}
 }
 
 // eval is what an expression of JavaScript yields.

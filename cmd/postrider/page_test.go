@@ -1,9 +1,13 @@
 package main
 
 import (
+	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"postrider/subscriptions"
 )
 
 // inBrowser runs a test in a browser, on a server of each kind.
@@ -36,4 +40,56 @@ func TestPageFollows(t *testing.T) {
 		b.do(chromedp.Click(`thead th.backlog a`))
 		b.until(`document.querySelector('thead th.backlog').ariaSort === "descending" && location.search.includes("q=bill")`)
 	})
+}
+
+// TestPageRunsNothing shows messages that want to run something to a browser that would.
+func TestPageRunsNothing(t *testing.T) {
+	t.Parallel()
+	a := startApp(t, nil)
+	b := browse(t, a.URL())
+	c := client(t, a.Addr())
+	c.run("topics", "create", "orders")
+	c.run("topics", "create", "dead", "--label", "owner=evil")
+	c.run("subscriptions", "create", "morgue", "--topic", "dead")
+	refusing := newEndpoint(t, always(http.StatusUnprocessableEntity))
+	_, err := a.service.CreateSubscription(t.Context(), subscriptions.Subscription{
+		Name: subscriptions.SubscriptionName{Project: defaultProject, ID: "billing"}, Topic: topicName("orders"),
+		Push: &subscriptions.PushConfig{Endpoint: refusing.url}, DeadLetter: &subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 5},
+		Terminal: subscriptions.TerminalAnswers{Statuses: []int{http.StatusUnprocessableEntity}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`<script>window.pwned=1</script>`, `"><img src=x onerror="window.pwned=1">`, `</code></pre><svg onload=window.pwned=1>`,
+		`<img src=http://127.0.0.1:1/spy>`, `<meta http-equiv=refresh content="0;url=http://127.0.0.1:1/">`, "\u202e\x00\x1b[2J",
+	} {
+		_, err := a.service.Publish(t.Context(), topicName("orders"), []subscriptions.Message{{
+			Data: []byte(text), Attributes: map[string]string{"a" + text: text}, OrderingKey: text,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var letters []subscriptions.DeadLetter
+	eventually(t, func() (err error) {
+		letters, _, err = a.service.DeadLetters(t.Context(), subscriptions.DeadLetterQuery{Topic: topicName("dead")}, subscriptions.Page{})
+		if err == nil && len(letters) < 6 {
+			err = errNotYet
+		}
+		return err
+	})
+	pages := []string{
+		"/", "/projects/demo/subscriptions/morgue", "/projects/demo/subscriptions/morgue/messages", "/projects/demo/topics/dead/dead-letters",
+		"/?q=" + url.QueryEscape(`"><script>window.pwned=1</script>`),
+	}
+	for _, l := range letters {
+		pages = append(pages, "/projects/demo/topics/dead/dead-letters/"+l.Message.ID.String()+"?as=text")
+	}
+	for _, path := range pages {
+		b.open(path)
+		if eval[bool](b, `"pwned" in window || location.host !== `+"`"+a.Addr()+"`"+` || document.querySelectorAll("main img[src^=x], main script, main svg[onload]").length > 0`) {
+			t.Errorf("%s ran what it shows", path)
+		}
+	}
 }

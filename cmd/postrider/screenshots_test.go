@@ -42,7 +42,14 @@ func TestScreenshots(t *testing.T) {
 	if err != nil || len(letters) == 0 {
 		t.Fatal("there is no dead letter:", err)
 	}
+	op, err := a.service.Redrive(t.Context(), subscriptions.DeadLetterWork{
+		DeadLetterQuery: subscriptions.DeadLetterQuery{Topic: topicName("orders-dead")}, PerSecond: 0.05,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	take := func(origin, name, path string) {
+		path = strings.Replace(path, "OPERATION", op.Name.ID, 1)
 		path = strings.Replace(path, "LETTER", letters[0].Message.ID.String(), 1)
 		for _, look := range []struct {
 			name  string
@@ -59,6 +66,10 @@ func TestScreenshots(t *testing.T) {
 			command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 			b.open(path)
+			if name == "review" {
+				b.do(chromedp.Click(`button[value=purge-all]`))
+				b.until(`document.querySelector("h1").textContent.startsWith("Purge ")`)
+			}
 			b.until(`[...document.images].every((i) => i.complete)`)
 			picture := find(b, chromedp.FullScreenshot(100))
 			if err := os.WriteFile(filepath.Join(folder, name+"-"+look.name+".png"), picture, 0o644); err != nil {
@@ -141,6 +152,9 @@ var showcasePages = []struct{ name, path string }{
 	{"messages", "/projects/demo/subscriptions/warehouse/messages"},
 	{"dead-letters", "/projects/demo/topics/orders-dead/dead-letters"},
 	{"dead-letter", "/projects/demo/topics/orders-dead/dead-letters/LETTER"},
+	{"review", "/projects/demo/topics/orders-dead/dead-letters"},
+	{"operations", "/operations"},
+	{"operation", "/projects/demo/operations/OPERATION"},
 	{"publish", "/projects/demo/topics/orders/publish"},
 	{"missing", "/projects/demo/topics/absent"},
 }

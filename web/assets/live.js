@@ -125,7 +125,8 @@
     }, 120);
   });
 
-  // "Select all" ticks every box of its form.
+  // "Select all" ticks every box of its form. Without this script it would do nothing, so it is hidden.
+  for (const box of document.querySelectorAll("input[data-all]")) box.hidden = false;
   document.addEventListener("change", (e) => {
     if (!e.target.matches("input[data-all]")) return;
     for (const box of e.target.form.querySelectorAll("input[type=checkbox]")) box.checked = e.target.checked;
