@@ -51,6 +51,8 @@ type Service struct {
 	warnings  *warnings
 	operator  *operator
 
+	expiring expiring
+
 	drain     chan struct{} // closed by Drain
 	drainOnce sync.Once
 }

@@ -54,8 +54,9 @@ func saying(now time.Time, pieces ...any) []words {
 	return all
 }
 
-// attention is what somebody should look at, the worst first. warnings are what the server says of itself and its store.
-func attention(o subscriptions.Overview, warnings []string) []notice {
+// attention is what somebody should look at, the worst first. warnings are what the server says of itself and its store, and
+// expiring the subscriptions that are deleted soon.
+func attention(o subscriptions.Overview, warnings []string, expiring []subscriptions.Subscription) []notice {
 	var all []notice
 	a := &attending{o: o, topics: map[subscriptions.TopicName]*subscriptions.TopicReport{},
 		oldest: map[subscriptions.TopicName]time.Duration{}, names: namesOf(o)}
@@ -78,6 +79,9 @@ func attention(o subscriptions.Overview, warnings []string) []notice {
 	}
 	for _, r := range o.Subscriptions {
 		all = append(all, a.subscription(r)...)
+	}
+	for _, sub := range expiring {
+		all = append(all, a.expiry(sub))
 	}
 	slices.SortStableFunc(all, func(x, y notice) int {
 		return cmp.Or(-cmp.Compare(x.Severity, y.Severity), -cmp.Compare(x.weight, y.weight))
@@ -163,6 +167,17 @@ func (a *attending) subscription(r subscriptions.SubscriptionReport) []notice {
 		return nil
 	}
 	return []notice{n}
+}
+
+// expiry tells of a subscription that nobody uses.
+func (a *attending) expiry(sub subscriptions.Subscription) notice {
+	left := sub.Expires.Sub(a.o.At)
+	n := notice{Severity: note, Subject: a.names.Of(sub.Name.Project, sub.Name.ID), Link: subscriptionPath(sub.Name)}
+	if left < 24*time.Hour {
+		n.Severity = warning
+	}
+	n.Words = []words{{Text: " is not used, and will be deleted in "}, {Text: span(left), At: sub.Expires}, {Text: " unless it is"}}
+	return n
 }
 
 // isDeadLetters tells whether the subscription's messages are dead letters, of which the topic's notice speaks.

@@ -23,6 +23,7 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 		topics   []subscriptions.TopicReport
 		change   func(*report)
 		warnings []string
+		expiring []subscriptions.Subscription
 		want     []string
 	}{
 		{name: "nothing"},
@@ -83,13 +84,21 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 			name: "the server's own warnings", warnings: []string{"nothing survives a stop"},
 			want: []string{"note: Nothing survives a stop"},
 		},
+		{
+			name: "what nobody uses", expiring: []subscriptions.Subscription{
+				{Name: subscriptionOf("old"), Expires: now.Add(6 * 24 * time.Hour)}, {Name: subscriptionOf("older"), Expires: now.Add(5 * time.Hour)},
+			},
+			want: []string{
+				"warning: older is not used, and will be deleted in 5 h unless it is", "note: old is not used, and will be deleted in 6 d unless it is",
+			},
+		},
 		{name: "what was never measured", change: func(r *report) { r.Measured = time.Time{}; r.Stats.OldestAge = time.Hour }},
 		{name: "what is detached", change: func(r *report) { r.Subscription.Detached = true }},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, n := range attention(survey(c.topics, testReport("billing", c.change)), c.warnings) {
+			for _, n := range attention(survey(c.topics, testReport("billing", c.change)), c.warnings, c.expiring) {
 				got = append(got, n.Severity.String()+": "+n.String())
 			}
 			if !slices.Equal(got, c.want) {
@@ -109,7 +118,7 @@ func TestAttentionBeginsWithTheWorst(t *testing.T) {
 	o := survey(nil, testReport("a-young", growing(5*time.Minute)), testReport("b-old", growing(time.Hour)), testReport("c-open", open))
 	o.Store.Nodes = []subscriptions.NodeReport{{Address: "redis:6379", Used: 96, Max: 100}, {Address: "fine:6379", Used: 9e9}}
 	var got []string
-	for _, n := range attention(o, []string{"no append-only file"}) {
+	for _, n := range attention(o, []string{"no append-only file"}, nil) {
 		got = append(got, n.Subject)
 	}
 	if want := []string{"", "c-open", "b-old", "a-young", ""}; !slices.Equal(got, want) {
@@ -120,7 +129,7 @@ func TestAttentionBeginsWithTheWorst(t *testing.T) {
 func TestNamesHaveTheirProjectWhereThereAreSeveral(t *testing.T) {
 	o := survey(nil, testReport("billing", func(r *subscriptions.SubscriptionReport) { r.Breaker.Open = true }))
 	o.Topics = append(o.Topics, subscriptions.TopicReport{Topic: subscriptions.Topic{Name: subscriptions.TopicName{Project: "other", ID: "t-1"}}})
-	if got := attention(o, nil)[0].Subject; got != "demo/billing" {
+	if got := attention(o, nil, nil)[0].Subject; got != "demo/billing" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -21,6 +21,8 @@ type Backend interface {
 type Surveys interface {
 	// Overview returns all topics and subscriptions with their state. UNAVAILABLE.
 	Overview(context.Context) (subscriptions.Overview, error)
+	// Expiring returns the subscriptions that are deleted soon unless they are used, the first to go first. UNAVAILABLE.
+	Expiring(context.Context) ([]subscriptions.Subscription, error)
 	// History returns up to an hour of a subscription's past, oldest first. NOT_FOUND; FAILED_PRECONDITION when it is detached.
 	History(context.Context, subscriptions.SubscriptionName) ([]subscriptions.Point, error)
 }

@@ -28,6 +28,8 @@ func (c *changing) Overview(context.Context) (subscriptions.Overview, error) {
 	return survey(nil, c.reports...), c.err
 }
 
+func (c *changing) Expiring(context.Context) ([]subscriptions.Subscription, error) { return nil, nil }
+
 func (c *changing) set(err error, reports ...subscriptions.SubscriptionReport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

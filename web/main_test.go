@@ -27,6 +27,8 @@ type fake struct {
 
 func (f *fake) Overview(context.Context) (subscriptions.Overview, error) { return f.overview, f.err }
 
+func (f *fake) Expiring(context.Context) ([]subscriptions.Subscription, error) { return nil, nil }
+
 var now = time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC)
 
 func topicOf(id string) subscriptions.TopicName {

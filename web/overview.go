@@ -37,9 +37,13 @@ func (s *Site) overview(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	expiring, err := s.backend.Expiring(r.Context())
+	if err != nil {
+		return page{}, err
+	}
 	_, warnings := s.options.Warnings(r.Context())
 	d := overviewData{
-		Attention: attention(o, warnings),
+		Attention: attention(o, warnings, expiring),
 		Table:     newTable(o, o.Subscriptions, readQuery(r.URL)),
 		Totals:    totalsOf(o),
 		Names:     namesOf(o),

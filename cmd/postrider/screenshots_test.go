@@ -38,7 +38,7 @@ func TestScreenshots(t *testing.T) {
 	b := browse(t, shown.URL)
 	b.expect("status of 404") // one of the pages is that of an error
 	empty := startApp(t, nil)
-	letters, _, err := a.service.DeadLetters(t.Context(), subscriptions.DeadLetterQuery{Topic: topicName("orders-dead")}, subscriptions.Page{Size: 1})
+	letters, _, err := a.service.DeadLetters(t.Context(), subscriptions.DeadLetterQuery{Topic: topicName("orders-dead")}, subscriptions.Page{})
 	if err != nil || len(letters) == 0 {
 		t.Fatal("there is no dead letter:", err)
 	}
@@ -50,7 +50,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	take := func(origin, name, path string) {
 		path = strings.Replace(path, "OPERATION", op.Name.ID, 1)
-		path = strings.Replace(path, "LETTER", letters[0].Message.ID.String(), 1)
+		path = strings.Replace(path, "LETTER", letters[len(letters)-1].Message.ID.String(), 1)
 		for _, look := range []struct {
 			name  string
 			width int64
