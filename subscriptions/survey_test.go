@@ -177,6 +177,26 @@ func TestOverviewOfDeadLetters(t *testing.T) {
 	})
 }
 
+// What a redrive moves is seen on both sides, although nobody pulls either.
+func TestOverviewOfARedrive(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.topic("orders-dead")
+		w.subscribe("orders", "billing", deadLetterTo("orders-dead"))
+		w.subscribe("orders-dead", "dead-letters")
+		w.publish("orders", "a", "b")
+		for range 5 {
+			w.nack("billing", w.pull("billing"))
+		}
+		w.found()
+		w.redrive(fromSub("billing"))
+		w.found()
+		w.want(w.named(w.overview(w.Service), "billing").Stats.Backlog(), 2)
+		w.want(w.named(w.overview(w.Service), "dead-letters").Stats.Backlog(), 0)
+	})
+}
+
 func TestOverviewOfABreaker(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -107,7 +107,7 @@ func (w *sweeper) keep(old map[string]*sweepEntry, uid string, sub Subscription)
 	if e == nil {
 		e = &sweepEntry{uid: uid, at: time.Now()}
 		if sub.DeadLetter == nil {
-			e.at = e.at.Add(slowDelay())
+			e.at = e.at.Add(firstSweep(sub))
 		}
 		heap.Push(&w.queue, e)
 	} else if sub.Revision != e.sub.Revision && sub.DeadLetter != nil {
@@ -272,6 +272,16 @@ func (w *sweeper) wake(topic string, wake Wake) {
 			w.forward(e, time.Now())
 		}
 	}
+}
+
+// firstSweep is when to sweep a subscription or topic of which nothing presses:
+// nobody knows how old its messages are, so soon for a short retention.
+func firstSweep(sub Subscription) time.Duration {
+	soon := slowDelay()
+	if sub.Retention > 0 {
+		soon = min(soon, sub.Retention/20+rand.N(sub.Retention/20))
+	}
+	return soon
 }
 
 func slowDelay() time.Duration { return slowSweep*3/4 + rand.N(slowSweep/2) }

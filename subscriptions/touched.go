@@ -151,3 +151,18 @@ func (t *touched) Seize(ctx context.Context, ref Ref, r Receipt, hold time.Durat
 	did, err := t.Store.Seize(ctx, ref, r, hold)
 	return did, t.on(ref.Topic, err)
 }
+
+func (t *touched) Redrive(ctx context.Context, r RedriveRequest) ([]RedriveFate, error) {
+	fates, err := t.Store.Redrive(ctx, r)
+	return fates, t.on(r.Topic, err)
+}
+
+func (t *touched) Remove(ctx context.Context, r RemoveRequest) ([]Receipt, error) {
+	left, err := t.Store.Remove(ctx, r)
+	return left, t.on(r.Topic, err)
+}
+
+func (t *touched) Discard(ctx context.Context, topic string, ids []MessageID) (bool, error) {
+	did, err := t.Store.Discard(ctx, topic, ids)
+	return did, t.on(topic, err)
+}
