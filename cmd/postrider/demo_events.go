@@ -44,7 +44,8 @@ func (e *events) introduce(server, place string) {
   topic %[3]s -> push subscription %[4]s -> an endpoint that refuses some orders, a few of them always
   what it refuses %[5]d times -> topic %[6]s -> pull subscription %[6]s
 
-Meanwhile, from another terminal:
+Meanwhile, in a browser: %[1]s/
+or from another terminal:
   curl -X POST %[1]s/v1/projects/%[7]s/topics/%[3]s:publish -d '{"messages": [{"data": "aGVsbG8="}]}'
   curl %[1]s/v1/projects/%[7]s/subscriptions/%[4]s
   go run ./cmd/postrider publish %[3]s hello --server %[1]s
