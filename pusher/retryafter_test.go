@@ -112,12 +112,9 @@ func TestRetryAfterCanBeForgotten(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(b *bubble) {
-				refused, well := 0, false
+				refused := 0
 				b.web.answer(func(h hit) (int, error) {
-					if refused++; well {
-						return http.StatusOK, nil
-					}
-					if refused >= breakerThreshold-3 {
+					if refused++; refused >= breakerThreshold-3 {
 						h.answer.Set("Retry-After", "600")
 					}
 					return http.StatusServiceUnavailable, nil
@@ -125,7 +122,7 @@ func TestRetryAfterCanBeForgotten(t *testing.T) {
 				sub := b.subscribe("sub", withRetry(5*time.Second, 5*time.Second))
 				b.publish(slices.Repeat([]string{"m"}, 2*breakerThreshold)...)
 				time.Sleep(time.Minute)
-				well = true
+				b.web.answer(func(hit) (int, error) { return http.StatusOK, nil })
 				if !b.kept(sub).Open {
 					b.Error("the breaker is not open")
 				}

@@ -60,7 +60,10 @@ func TestExplain(t *testing.T) {
 	if push, _ := once["push"].(map[string]any); push["window"] != 40.0 || push["backoffUntilTime"] != "2023-11-14T22:13:21Z" || push["answered"] != nil {
 		t.Errorf("the push state is %v", push)
 	}
-	if again := s.do(path, `{}`).ok(); encode(again) != encode(once) {
+	again := s.do(path, `{}`).ok()
+	delete(once, "oldestUnackedAge")
+	delete(again, "oldestUnackedAge")
+	if encode(again) != encode(once) {
 		t.Errorf("a moment later %v, first %v", again, once)
 	}
 	s.do("POST "+subPath+":modifyPushConfig", `{}`).ok()

@@ -75,7 +75,8 @@ func TestDiskFillsUp(t *testing.T) {
 // with all that was answered.
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t, 8)
+	const size = 32 // so much that what the writers get in beforehand, on a slow machine, leaves enough once the ballast goes
+	disk := smallDisk(t, size)
 	var l log
 	s := openServer(t, filepath.Join(disk, "data"), func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&l, nil)) })
 	list := newWriters(client(t, s.URL()))
@@ -101,7 +102,7 @@ func TestDiskIsFull(t *testing.T) {
 	}
 	ballast := filepath.Join(disk, "ballast")
 	full := time.Now()
-	if err := os.WriteFile(ballast, make([]byte, 8<<20), 0o600); err == nil {
+	if err := os.WriteFile(ballast, make([]byte, size<<20), 0o600); err == nil {
 		t.Fatal("there is room for all")
 	}
 	number := 1
