@@ -15,6 +15,12 @@ const (
 	// operationBeat is how often an operation writes how far it is, and looks
 	// whether it is to end.
 	operationBeat = time.Second
+	// longestPause bounds what a rate near 0 makes an operation wait.
+	longestPause = 365 * 24 * time.Hour
+	// forgetAfter is how long a topic still knows what it took after the dead letter
+	// is gone: longer than another server, or another operation, that saw the dead
+	// letter before may take to put it back, too, which is stepTimeout.
+	forgetAfter = 3 * stepTimeout
 )
 
 // operator works on the operations that this server owns. Two servers that work
@@ -26,6 +32,14 @@ type operator struct {
 	owned   []Operation
 	working map[string]context.CancelFunc // by UID
 	changed chan struct{}
+	moved   []movedBack // what topics are to forget, oldest first
+}
+
+// movedBack is what was redriven into a topic and removed where it came from.
+type movedBack struct {
+	at      time.Time
+	topic   string
+	letters []RedriveLetter // only their names
 }
 
 func newOperator(s *Service) *operator {
@@ -43,6 +57,12 @@ func (o *operator) setOwned(ops []Operation) {
 // run works until ctx ends.
 func (o *operator) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		for sleep(ctx, forgetAfter/3, nil) {
+			o.forget(ctx)
+		}
+		return nil
+	})
 	for {
 		o.start(ctx, g)
 		if !sleep(ctx, rereadEvery, o.changed) {
@@ -73,6 +93,33 @@ func (o *operator) start(ctx context.Context, g *errgroup.Group) {
 		if !owned[uid] {
 			cancel()
 		}
+	}
+}
+
+// movedBack notes letters that a topic need not remember for long. A server that
+// stops first leaves that to the topic, which forgets by itself in time.
+func (o *operator) movedBack(topic string, letters []RedriveLetter) {
+	if len(letters) == 0 {
+		return
+	}
+	for i, l := range letters {
+		letters[i] = RedriveLetter{Topic: l.Topic, ID: l.ID}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.moved = append(o.moved, movedBack{time.Now(), topic, letters})
+}
+
+// forget lets topics forget what they took long enough ago.
+func (o *operator) forget(ctx context.Context) {
+	o.mu.Lock()
+	var old []movedBack
+	for len(o.moved) > 0 && time.Since(o.moved[0].at) >= forgetAfter {
+		old, o.moved = append(old, o.moved[0]), o.moved[1:]
+	}
+	o.mu.Unlock()
+	for _, m := range old {
+		o.s.logFailure(ctx, "let a topic forget what was redriven", m.topic, o.s.store.ForgetRedriven(ctx, m.topic, m.letters))
 	}
 }
 
@@ -154,7 +201,7 @@ func (o Operation) pause(moved int) time.Duration {
 	case o.Progress.Waiting != "":
 		return operationBeat
 	case o.PerSecond > 0 && moved > 0 && !o.Done:
-		return time.Duration(float64(moved) / o.PerSecond * float64(time.Second))
+		return time.Duration(min(float64(moved)/o.PerSecond, longestPause.Seconds()) * float64(time.Second))
 	}
 	return 0
 }

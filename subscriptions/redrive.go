@@ -179,6 +179,9 @@ func (s *Service) workStep(ctx context.Context, op *Operation, search *letterSea
 		op.Done = true
 		return 0, nil
 	}
+	// What is seen is moved within this time or not at all: see forgetAfter.
+	ctx, cancel := step(ctx)
+	defer cancel()
 	res, err := s.peekHolder(ctx, holder, from, op.batch())
 	if err != nil {
 		return 0, err
@@ -218,8 +221,6 @@ type letterWork struct {
 }
 
 func (w *letterWork) do(ctx context.Context) error {
-	ctx, cancel := step(ctx)
-	defer cancel()
 	if w.kind == PurgeKind {
 		_, err := w.remove(ctx, w.letters)
 		return err
@@ -242,14 +243,17 @@ func (w *letterWork) fail(n int, format string, args ...any) {
 }
 
 // redrive moves dead letters to the subscription that all of them came from: put
-// back there, remove here, forget there. Each step may be repeated, by any server.
+// back there, remove here, later forget there. Each step may be repeated, by any
+// server.
 func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, letters []DeadLetter) error {
 	var back []DeadLetter
 	var ref Ref
 	var old, foreign int
 	err := w.s.directory.withSubscription(ctx, source, func(sub Subscription) (err error) {
-		back = nil
-		ref = sub.Ref()
+		back, ref = nil, sub.Ref()
+		if ctx.Err() != nil {
+			return canceled(ctx) // held up for too long since they were seen
+		}
 		if sub.Detached {
 			return Errorf(NotFound, "%s is detached", source)
 		}
@@ -286,10 +290,7 @@ func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, lette
 	if err != nil {
 		return err
 	}
-	if err := w.s.store.ForgetRedriven(ctx, ref.Topic, w.on(gone)); err != nil {
-		// They have been moved. The topic forgets by itself in time.
-		w.s.logFailure(ctx, "let a topic forget what was redriven", source.String(), err)
-	}
+	w.s.operator.movedBack(ref.Topic, w.on(gone))
 	return nil
 }
 

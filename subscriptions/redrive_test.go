@@ -1,6 +1,7 @@
 package subscriptions_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -327,4 +328,80 @@ func TestCrashInAMoveThenRedrive(t *testing.T) {
 			w.redrive(fromSub("billing"))
 			w.want(w.pullTexts("billing"), "[a]")
 		})
+}
+
+// overtaken is a store on which much happens after a first look at messages.
+type overtaken struct {
+	subscriptions.Store
+	first func()
+}
+
+func (o *overtaken) Peek(ctx context.Context, r subscriptions.PeekRequest) (subscriptions.PeekResult, error) {
+	res, err := o.Store.Peek(ctx, r)
+	if first := o.first; first != nil {
+		o.first = nil
+		first()
+	}
+	return res, err
+}
+
+// Two servers redrive the same dead letters, as in one operation that changes its owner or in two: the slower saw them before the
+// other moved them, and what came back is acked by then.
+func TestRedriveOvertaken(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withDead("morgue")
+		w.die("orders", "billing", "a", "b")
+		w.stop()
+		slow := &overtaken{Store: w.store}
+		server := subscriptions.NewService(slow, subscriptions.Options{})
+		op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
+		w.must(err)
+		slow.first = func() {
+			w.start()
+			w.redrive(fromSub("billing"))
+			got := w.pull("billing")
+			w.want(texts(got), "[a b]")
+			w.ack("billing", got)
+			wait(5 * time.Second)
+		}
+		server.WorkOn(w.ctx, op.Name)
+		w.want(w.pullTexts("billing"), "[]")
+		w.want(w.stats("billing").Backlog(), 0)
+		w.want(w.pullTexts("morgue"), "[]")
+	})
+}
+
+// A server that was held up for longer does not put back what it saw before.
+func TestRedriveHeldUp(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withDead("morgue")
+		w.die("orders", "billing", "a")
+		w.stop()
+		slow := &overtaken{Store: w.store}
+		server := subscriptions.NewService(slow, subscriptions.Options{})
+		op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
+		w.must(err)
+		slow.first = func() {
+			w.start()
+			w.redrive(fromSub("billing"))
+			w.ack("billing", w.pull("billing"))
+			wait(time.Hour)
+		}
+		server.WorkOn(w.ctx, op.Name)
+		w.want(w.pullTexts("billing"), "[]")
+	})
+}
+
+// A rate near 0 is no rate without bounds.
+func TestRedriveAtHardlyAnyRate(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withDead("morgue")
+		w.die("orders", "billing", "a", "b", "c")
+		op, err := w.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing"), PerSecond: 1e-300})
+		w.must(err)
+		wait(time.Hour)
+		op, err = w.GetOperation(w.ctx, op.Name)
+		w.must(err)
+		w.want(op.Progress.Moved, 1)
+	})
 }

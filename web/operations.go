@@ -58,12 +58,16 @@ func newOperationView(op subscriptions.Operation, n names) operationView {
 	return v
 }
 
+// longestLeft bounds how long something is said to take, at a rate near 0.
+const longestLeft = 100 * 365 * 24 * time.Hour
+
 // Left is how long it takes at the rate that was asked for; 0 if that is not known.
 func (v operationView) Left() time.Duration {
 	if v.Operation.Done || v.PerSecond <= 0 {
 		return 0
 	}
-	return time.Duration(float64(max(0, v.Progress.Total-v.Progress.Moved-v.Progress.Failed)) / v.PerSecond * float64(time.Second))
+	left := float64(max(0, v.Progress.Total-v.Progress.Moved-v.Progress.Failed)) / v.PerSecond
+	return time.Duration(min(left, longestLeft.Seconds()) * float64(time.Second))
 }
 
 // operationData is the page of one operation.

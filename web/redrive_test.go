@@ -189,3 +189,13 @@ func TestOperationsAreListedAndStopped(t *testing.T) {
 	}
 	wants(t, shown(t, read(t, s, location)), "The operation has been asked to stop")
 }
+
+// A rate near 0 takes very long: the time left does not overflow.
+func TestTimeLeftOfAnOperation(t *testing.T) {
+	for rate, want := range map[float64]time.Duration{0: 0, 2: 50 * time.Second, 1e-300: longestLeft} {
+		op := subscriptions.Operation{PerSecond: rate, Progress: subscriptions.OperationProgress{Total: 110, Moved: 9, Failed: 1}}
+		if got := newOperationView(op, names{}).Left(); got != want {
+			t.Errorf("at %v a second %v are left, want %v", rate, got, want)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func (s *Site) secured(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store") // messages are nobody else's business
 		if !s.options.KnownHost(r.Host) {
 			s.fail(w, r, subscriptions.Errorf(subscriptions.PermissionDenied,
-				"the server does not serve this host name; its operator can add it to the allowed host names (--allowed-hosts)"))
+				"the server does not serve this host name; its operator can add it to the allowed host names (--allowed-host)"))
 			return
 		}
 		if err := s.guard.Check(r); err != nil {
