@@ -130,7 +130,7 @@ func (g graph) draw(points []subscriptions.Point, dark bool) ([]byte, error) {
 	o.XAxis.Labels, o.XAxis.LabelCount, o.XAxis.LabelFontStyle = labels, 5, font
 	o.XAxis.BoundaryGap = charts.Ptr(false)
 	o.YAxis = []charts.YAxisOption{{Min: charts.Ptr(0.0), LabelFontStyle: font,
-		ValueFormatter: func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + unit },
+		ValueFormatter: func(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) + unit },
 	}}
 	if top == 0 {
 		o.YAxis[0].Max = charts.Ptr(3.0) // a line at the bottom, and not an axis without numbers

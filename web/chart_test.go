@@ -24,7 +24,7 @@ func hour(n int) (points []subscriptions.Point) {
 
 func TestChartsAreWholePictures(t *testing.T) {
 	for _, g := range graphs {
-		for name, points := range map[string][]subscriptions.Point{"an hour": hour(61), "a gap": append(hour(30)[:5], hour(30)[20:]...), "zeros": make([]subscriptions.Point, 3), "too long": hour(500)} {
+		for name, points := range map[string][]subscriptions.Point{"an hour": hour(61), "a gap": append(hour(30)[:5], hour(30)[20:]...), "zeros": make([]subscriptions.Point, 3), "too long": hour(500), "few": {{At: now, Undelivered: 1, In: 0.03}}} {
 			light, err := g.draw(points, false)
 			if err != nil {
 				t.Fatalf("%s of %s: %v", g.Name, name, err)
@@ -35,7 +35,7 @@ func TestChartsAreWholePictures(t *testing.T) {
 			}
 			text := pictureText(t, light)
 			wants(t, text, "60 min", "now")
-			if strings.Contains(text, "NaN") {
+			if strings.Contains(text, "NaN") || strings.Contains(text, "00000") {
 				t.Errorf("%s of %s has %s", g.Name, name, text)
 			}
 		}
