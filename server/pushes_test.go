@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := newREST(t).withSubscription(`{"pushConfig": {"pushEndpoint": "https://example.com/"}}`)
 	const path = "POST /postrider/v1/projects/" + subPath + ":explain"
-	if got := s.do(path, "").ok(); got["summary"] != "there is nothing to push: every message is acknowledged" || got["expireTime"] == nil || len(got) != 2 {
+	if got := s.do(path, "").ok(); got["summary"] != "there is nothing to push: no message waits" || got["expireTime"] == nil || len(got) != 2 {
 		t.Errorf("explained: %v", got)
 	}
 	s.do("POST "+topicPath+":publish", `{"messages": [{"data": "YQ=="}]}`).ok()

@@ -98,7 +98,7 @@ func (e Explanation) summary(sub Subscription, most int) string {
 	case !sub.IsPush():
 		return "the subscription is pulled: nothing is pushed"
 	case left == 0:
-		return "there is nothing to push: every message is acknowledged"
+		return "there is nothing to push: no message waits"
 	case e.Owner == "":
 		return "no server that could push is known to be alive"
 	case e.Breaker.Open:

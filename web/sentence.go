@@ -23,7 +23,7 @@ func stateOf(at time.Time, r subscriptions.SubscriptionReport) []words {
 	case backlog == 0 && sub.TopicDeleted:
 		return saying(at, "Its topic is deleted, and everything that came from it is acknowledged.")
 	case backlog == 0 && r.In < trickle:
-		return saying(at, "Nothing waits: every message is acknowledged, and none has come in the last minute.")
+		return saying(at, "No message waits, and none has come in the last minute.")
 	case backlog == 0:
 		return saying(at, "Keeping up: "+rate(r.In)+" messages a second come, and nothing waits.")
 	case sub.TopicDeleted:

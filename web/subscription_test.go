@@ -106,9 +106,9 @@ const billingPath, ordersPath = "/projects/demo/subscriptions/billing", "/projec
 func TestSubscriptionBeginsWithASentence(t *testing.T) {
 	type report = subscriptions.SubscriptionReport
 	for want, change := range map[string]func(*desk, *report){
-		"Nothing waits: every message is acknowledged, and none has come in the last minute.": nil,
-		"Keeping up: 12 messages a second come, and nothing waits.":                           func(_ *desk, r *report) { r.In = 12 },
-		"Detached from its topic: it gets no messages any more":                               func(_ *desk, r *report) { r.Subscription.Detached = true },
+		"No message waits, and none has come in the last minute.":   nil,
+		"Keeping up: 12 messages a second come, and nothing waits.": func(_ *desk, r *report) { r.In = 12 },
+		"Detached from its topic: it gets no messages any more":     func(_ *desk, r *report) { r.Subscription.Detached = true },
 		"The endpoint api.example.com has refused everything for 12 min: the circuit breaker is open, next probe in 24 s. 60 messages wait, the oldest for 14 min.": func(_ *desk, r *report) {
 			r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
 			r.Stats.Undelivered, r.Stats.OldestAge = 60, 14*time.Minute

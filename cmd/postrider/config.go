@@ -131,7 +131,7 @@ func (c Config) validate(given func(name string) bool) error {
 		wrong = append(wrong, usagef("--max-pushes: %d is not a number from 1", c.MaxPushes))
 	}
 	if ttl := c.DefaultExpiration; !ttl.never && time.Duration(ttl.after) < subscriptions.MinExpiration {
-		wrong = append(wrong, usagef("--default-expiration-ttl: %v is less than a day; never keeps subscriptions for ever", &ttl))
+		wrong = append(wrong, usagef("--default-expiration-ttl: %v is less than a day; never keeps subscriptions for ever", time.Duration(ttl.after)))
 	}
 	if _, err := tracing.ParseEndpoint(c.OTLPEndpoint); given("otlp-endpoint") && err != nil {
 		wrong = append(wrong, usagef("--otlp-endpoint: %w", err))

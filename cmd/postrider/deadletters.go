@@ -220,7 +220,7 @@ func newDeadLettersRedrive(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use: "redrive SUBSCRIPTION [ID…] | --topic TOPIC [ID…]", Short: "Send dead letters back to where they came from", Args: nArgs(0, -1),
 		Long: `Send dead letters back, each to the subscription that it came from and to no other, with the message ID and the publish time
-that it had, and all attempts before it. Without IDs it is all that the flags select.
+that it had, its attempts counted from one again. Without IDs it is all that the flags select.
 
 It goes on in the background. This command shows how far it is; Ctrl-C ends the command, not the work.`,
 		Example: `  postrider dead-letters redrive billing --validate-only
