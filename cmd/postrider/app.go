@@ -16,15 +16,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"postrider"
+	"postrider/cmd/postrider/metrics"
 	"postrider/cmd/postrider/port"
-	"postrider/metrics"
+	"postrider/cmd/postrider/tracing"
 	"postrider/pusher"
 	"postrider/pusher/guard"
 	"postrider/pusher/proof"
 	"postrider/server"
 	"postrider/server/grpcapi"
 	"postrider/subscriptions"
-	"postrider/tracing"
 	"postrider/web"
 )
 

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"postrider/metrics"
+	"postrider/cmd/postrider/metrics"
+	"postrider/cmd/postrider/tracing"
 	"postrider/pusher"
 	"postrider/server"
 	"postrider/storage/private"
 	"postrider/storage/redisstream"
 	"postrider/subscriptions"
-	"postrider/tracing"
 )
 
 // Config is what the server is told. Each field is a flag of "serve".

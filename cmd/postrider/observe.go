@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"postrider/metrics"
+	"postrider/cmd/postrider/metrics"
+	"postrider/cmd/postrider/tracing"
 	"postrider/pusher"
 	"postrider/subscriptions"
-	"postrider/tracing"
 )
 
 // observer counts what a server does and, if there is a tracer, traces it.

@@ -21,7 +21,7 @@ func read(t *testing.T, path string) string {
 // Each alert asks for what is exported, has a test, and has a paragraph on what to do.
 func TestAlertsAreWhole(t *testing.T) {
 	t.Parallel()
-	rules, tests, manual := read(t, "../deploy/prometheus/alerts.yml"), read(t, "../deploy/prometheus/alerts_test.yml"), read(t, "../docs/operations.md")
+	rules, tests, manual := read(t, "../../../deploy/prometheus/alerts.yml"), read(t, "../../../deploy/prometheus/alerts_test.yml"), read(t, "../../../docs/operations.md")
 	exported := scrape(t, everything(t, 0))
 	for _, m := range regexp.MustCompile(`postrider_\w+`).FindAllString(rules, -1) {
 		if !strings.Contains(exported, "\n"+m+"{") && !strings.Contains(exported, "\n"+m+" ") {
@@ -48,8 +48,8 @@ func TestAlertsAreWhole(t *testing.T) {
 
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	promtool(t, "", "test", "rules", filepath.FromSlash("../deploy/prometheus/alerts_test.yml"))
-	promtool(t, "", "check", "rules", filepath.FromSlash("../deploy/prometheus/alerts.yml"))
+	promtool(t, "", "test", "rules", filepath.FromSlash("../../../deploy/prometheus/alerts_test.yml"))
+	promtool(t, "", "check", "rules", filepath.FromSlash("../../../deploy/prometheus/alerts.yml"))
 }
 
 // promtool runs Prometheus's own tool.
