@@ -19,7 +19,7 @@ import (
 )
 
 // browserRequired in the environment makes a machine without a browser fail the tests that need one. CI sets it.
-const browserRequired = "POSTRIDER_BROWSER_REQUIRED"
+const browserRequired = "BROWSER_REQUIRED"
 
 // browser is a tab of a Chromium that looks at one server. What no page may do, whatever a test is about, fails the test: an error
 // on the console, an exception, a request to anywhere else.
