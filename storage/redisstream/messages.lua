@@ -35,6 +35,11 @@ function letters.bare(member)
   return string.sub(member, 1, 30)
 end
 
+-- letters.n_of is the n in a padded id. There may be 100,000 letters: who goes through all of them reads no more than it must.
+function letters.n_of(member)
+  return tonumber(string.sub(member, 15, 26))
+end
+
 -- letters.entry_of is the entry of a message that is unacked; nil when it has vanished.
 function letters.entry_of(member)
   local id = id_of(member)
@@ -43,6 +48,16 @@ function letters.entry_of(member)
     return {id, {'h', string.sub(letter, 1, 25) .. '0', 'd', string.sub(letter, 26)}}
   end
   return redis.call('XRANGE', LOG, id, id)[1]
+end
+
+-- letters.head_of gives the size and the hash of the key, nil without one, of what was redriven.
+function letters.head_of(letter)
+  local stored = redis.call('HGET', letters.kept, letter)
+  if not stored then
+    return 0, nil
+  end
+  local key = string.sub(stored, 2, 17)
+  return tonumber(string.sub(stored, 18, 25), 16), key ~= '0000000000000000' and key or nil
 end
 
 -- letters.time_of is from when on the retention of a message counts.

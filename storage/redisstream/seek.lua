@@ -52,7 +52,7 @@ end
 local acked_to = target.n
 for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', letters.at, 0, -1) or {}) do
   if ms_of(letter) >= tonumber(ARGV[5]) then
-    acked_to = math.min(acked_to, read(letters.entry_of(letter)) - 1)
+    acked_to = math.min(acked_to, letters.n_of(letter) - 1)
   end
 end
 
@@ -88,9 +88,9 @@ end
 local function acked_letters()
   local gone = {}
   for _, letter in ipairs(state.red > 0 and redis.call('ZRANGE', letters.at, 0, -1) or {}) do
-    local n, size = read(letters.entry_of(letter))
+    local n = letters.n_of(letter)
     if n <= acked_to or n > to.n then
-      local key = key_in(letters.entry_of(letter))
+      local size, key = letters.head_of(letter)
       local names = {letter, key and letter .. ':' .. key}
       if redis.call('ZREM', OUT, unpack(names)) > 0 then
         set('bytes', state.bytes - size)

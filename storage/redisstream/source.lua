@@ -32,9 +32,11 @@ local function drop_source()
   if state.red > 0 then -- those of the source
     local gone = {}
     for _, letter in ipairs(redis.call('ZRANGE', letters.at, 0, -1)) do
-      local key = key_in(letters.entry_of(letter))
-      if not redis.call('ZSCORE', OUT, letter) and not (key and redis.call('ZSCORE', OUT, letter .. ':' .. key)) then
-        gone[#gone + 1] = letter
+      if not redis.call('ZSCORE', OUT, letter) then
+        local _, key = letters.head_of(letter)
+        if not (key and redis.call('ZSCORE', OUT, letter .. ':' .. key)) then
+          gone[#gone + 1] = letter
+        end
       end
     end
     for i = 1, #gone, 1000 do

@@ -15,9 +15,7 @@ local function is_in_log(member)
   return #redis.call('XRANGE', LOG, id, id) > 0
 end
 
-local function n_of(member)
-  return tonumber(string.sub(member, 15, 26))
-end
+local n_of = letters.n_of
 
 local function is_ahead(member)
   return n_of(member) > state.n and is_in_log(member)
