@@ -65,6 +65,9 @@ type SubscriptionReport struct {
 	// this subscription, and what left it by being acked or by becoming a dead
 	// letter.
 	In, Out float64
+	// Buried is how many messages became dead letters in the last BuriedWindow, or
+	// fewer: not all of its minutes are known where there was something in each.
+	Buried int64
 	// Drains is when the backlog will be empty at these rates: 0 when it is,
 	// negative for never.
 	Drains time.Duration
@@ -78,6 +81,9 @@ type SubscriptionReport struct {
 
 // Backlog is how many messages are not acked.
 func (s Stats) Backlog() int64 { return s.Undelivered + s.Outstanding }
+
+// BuriedWindow is what SubscriptionReport.Buried is taken over.
+const BuriedWindow = 5 * time.Minute
 
 // RecentPoints bounds SubscriptionReport.Recent.
 const RecentPoints = 60
@@ -200,6 +206,7 @@ func (r *SubscriptionReport) fill(f *Finding, now time.Time) {
 		r.Breaker.Probe = max(0, r.Breaker.Probe-later)
 	}
 	r.In, r.Out = rate(f.Points, now, came), rate(f.Points, now, left)
+	r.Buried = buried(f.Points, now)
 	r.Drains = drains(c.Stats.Backlog(), r.In, r.Out)
 	r.Recent = laterBacklogs(f.Backlog, now.Unix()/60-c.At.Unix()/60)
 }

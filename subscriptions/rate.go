@@ -39,6 +39,18 @@ func rate(points []Counts, now time.Time, counter func(Counts) int64) float64 {
 func came(c Counts) int64 { return c.Published - c.Stats.Filtered }
 func left(c Counts) int64 { return c.Stats.Acked + c.Stats.DeadLettered }
 
+// buried counts the messages that became dead letters in the last BuriedWindow.
+// What happened between two points that lie far apart happened just before the
+// later one.
+func buried(points []Counts, now time.Time) (n int64) {
+	for i := 1; i < len(points); i++ {
+		if now.Sub(points[i].At) < BuriedWindow {
+			n += max(0, points[i].Stats.DeadLettered-points[i-1].Stats.DeadLettered)
+		}
+	}
+	return n
+}
+
 // drains is when a backlog will be empty.
 func drains(backlog int64, in, out float64) time.Duration {
 	switch seconds := float64(backlog) / (out - in); {

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -22,10 +23,11 @@ type notice struct {
 	weight time.Duration
 }
 
-// words are a piece of a sentence; those about a time show it when the pointer rests on them.
+// words are a piece of a sentence; those about a time show it when the pointer rests on them, and those with a Link lead there.
 type words struct {
 	Text string
 	At   time.Time
+	Link string
 }
 
 // String is the sentence.
@@ -38,13 +40,15 @@ func (n notice) String() string {
 	return b.String()
 }
 
-// saying makes the words of a sentence: texts, and durations before now.
+// saying makes the words of a sentence: texts, links, and durations before now.
 func saying(now time.Time, pieces ...any) []words {
 	var all []words
 	for _, p := range pieces {
 		switch p := p.(type) {
 		case string:
 			all = append(all, words{Text: p})
+		case words:
+			all = append(all, p)
 		case time.Duration:
 			all = append(all, words{Text: span(p), At: now.Add(-p)})
 		default:
@@ -134,39 +138,88 @@ func (a *attending) topic(t subscriptions.TopicReport) []notice {
 	return []notice{n}
 }
 
-// subscription judges a subscription: the worst that is to say of it.
-func (a *attending) subscription(r subscriptions.SubscriptionReport) []notice {
-	sub := r.Subscription
-	now, age, backlog := a.o.At, r.Stats.OldestAge, r.Stats.Backlog()
-	n := notice{Subject: a.names.Of(sub.Name.Project, sub.Name.ID), Link: subscriptionPath(sub.Name), weight: age}
+// subscription judges a subscription: the worst of how its messages go, and what will be lost or has nowhere to go.
+func (a *attending) subscription(r subscriptions.SubscriptionReport) (all []notice) {
+	if r.Subscription.Detached || r.Measured.IsZero() {
+		return nil
+	}
 	owner := ""
 	if r.Owner != "" {
 		owner = ", owner " + r.Owner
 	}
-	switch c := conditionOf(r); {
-	case sub.Detached || r.Measured.IsZero():
-		return nil
-	case r.Breaker.Open:
-		n.Severity, n.weight = critical, r.Breaker.Since
-		n.Words = saying(now, ": the endpoint ", a.endpoint(sub), " has refused everything for ", r.Breaker.Since, ", breaker open, ",
-			nextProbe(r.Breaker), backlogWords(backlog), owner)
-	case nearRetention(r) && !a.isDeadLetters(sub):
-		n.Severity = critical
-		left := max(0, retention(r)-age)
-		n.Words = saying(now, ": the oldest message is ", age, " old and is dropped in "+span(left)+": messages are kept for "+span(retention(r)), owner)
-	case a.deadLetterTopicMissing(sub):
-		n.Severity = warning
-		n.Words = saying(now, ": its dead-letter topic "+a.names.Of(sub.DeadLetter.Topic.Project, sub.DeadLetter.Topic.ID)+" does not exist; messages that had all their attempts stay", owner)
-	case growing(r):
-		n.Severity = warning
-		n.Words = saying(now, ": backlog grows "+rate(r.In-r.Out)+"/s, oldest ", age, ", never drains at this rate", owner)
-	case c.Severity >= warning && !a.isDeadLetters(sub):
-		n.Severity = warning
-		n.Words = saying(now, ": "+waiting(backlog)+" and nothing is taken, oldest ", age, owner)
-	default:
-		return nil
+	for _, judge := range []func(subscriptions.SubscriptionReport, string) (severity, []words){a.flow, a.loss, a.burials} {
+		n := notice{Subject: a.names.Of(r.Subscription.Name.Project, r.Subscription.Name.ID), Link: subscriptionPath(r.Subscription.Name)}
+		if n.Severity, n.Words = judge(r, owner); n.Severity == fine {
+			continue
+		}
+		if n.weight = r.Stats.OldestAge; r.Breaker.Open {
+			n.weight = max(n.weight, r.Breaker.Since)
+		}
+		all = append(all, n)
 	}
-	return []notice{n}
+	return all
+}
+
+// flow judges how messages go.
+func (a *attending) flow(r subscriptions.SubscriptionReport, owner string) (severity, []words) {
+	sub, now, age, backlog := r.Subscription, a.o.At, r.Stats.OldestAge, r.Stats.Backlog()
+	why := any("")
+	if sub.IsPush() {
+		why = words{Text: ": see why", Link: subscriptionPath(sub.Name)}
+	}
+	switch c := conditionOf(r); {
+	case r.Breaker.Open:
+		return critical, saying(now, ": the endpoint ", a.endpoint(sub), " has refused everything for ", r.Breaker.Since, ", breaker open, ",
+			nextProbe(r.Breaker), backlogWords(backlog), owner)
+	case nearRetention(r): // loss says it
+		return fine, nil
+	case growing(r):
+		return warning, saying(now, ": backlog grows "+rate(r.In-r.Out)+"/s, oldest ", age, ", never drains at this rate", owner, why)
+	case standing(r) && c.Severity >= warning && !a.isDeadLetters(sub):
+		return warning, saying(now, ": "+waiting(backlog)+" and nothing is taken, oldest ", age, owner, why)
+	default:
+		return fine, nil
+	}
+}
+
+// loss judges whether messages will be dropped unacked.
+func (a *attending) loss(r subscriptions.SubscriptionReport, owner string) (severity, []words) {
+	if !nearRetention(r) {
+		return fine, nil
+	}
+	age := r.Stats.OldestAge
+	return critical, saying(a.o.At, ": the oldest message is ", age, " old and is dropped in "+span(max(0, retention(r)-age))+
+		": messages are kept for "+span(retention(r)), owner)
+}
+
+// burials judges what became dead letters, and what cannot.
+func (a *attending) burials(r subscriptions.SubscriptionReport, owner string) (severity, []words) {
+	switch sub := r.Subscription; {
+	case a.deadLetterTopicMissing(sub):
+		return warning, saying(a.o.At, ": its dead-letter topic "+a.names.Of(sub.DeadLetter.Topic.Project, sub.DeadLetter.Topic.ID)+
+			" does not exist; messages that had all their attempts stay", owner)
+	case r.Buried > 0:
+		return warning, saying(a.o.At, ": ", buriedWords(r), " in the last minutes", owner)
+	default:
+		return fine, nil
+	}
+}
+
+// buriedWords say how many messages became dead letters lately, and lead to them.
+func buriedWords(r subscriptions.SubscriptionReport) words {
+	w := words{Text: "1 message became a dead letter"}
+	if r.Buried != 1 {
+		w.Text = plural(r.Buried, "message") + " became dead letters"
+	}
+	if r.Subscription.DeadLetter != nil {
+		w.Link = lettersFrom(r.Subscription)
+	}
+	return w
+}
+
+// lettersFrom is the address of a subscription's dead letters.
+func lettersFrom(sub subscriptions.Subscription) string {
+	return topicPath(sub.DeadLetter.Topic) + "/dead-letters?" + url.Values{"from": {sub.Name.String()}}.Encode()
 }
 
 // expiry tells of a subscription that nobody uses.

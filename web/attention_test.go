@@ -48,6 +48,41 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 			want: []string{"warning: billing: backlog grows 12.2k/s, oldest 14 min, never drains at this rate"},
 		},
 		{
+			name: "a growing backlog of pushes", change: func(r *report) {
+				r.Subscription.Push = &subscriptions.PushConfig{Endpoint: "https://api.example.com/"}
+				r.Stats.Undelivered, r.Stats.OldestAge, r.In, r.Drains = 9, 14*time.Minute, 0.83, -1
+			},
+			want: []string{"warning: billing: backlog grows 0.83/s, oldest 14 min, never drains at this rate: see why"},
+		},
+		{
+			name: "everything dies", change: func(r *report) {
+				r.In, r.Out, r.Buried, r.Owner = 0.05, 0.05, 3, "shop"
+			},
+			want: []string{"warning: billing: 3 messages became dead letters in the last minutes, owner shop"},
+		},
+		{
+			name: "much at once", change: func(r *report) {
+				r.Subscription.Push = &subscriptions.PushConfig{Endpoint: "https://api.example.com/"}
+				r.Subscription.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: topicOf("gone"), MaxAttempts: 5}
+				r.Breaker, r.Stats.Undelivered, r.Stats.OldestAge = subscriptions.Breaker{Open: true, Since: time.Hour}, 1, 6*24*time.Hour
+			},
+			want: []string{
+				"critical: billing: the endpoint api.example.com has refused everything for 60 min, breaker open, probe due now, 1 message waits",
+				"critical: billing: the oldest message is 6 d old and is dropped in 24 h: messages are kept for 7 d",
+				"warning: billing: its dead-letter topic gone does not exist; messages that had all their attempts stay",
+			},
+		},
+		{
+			name: "dead letters that are dropped soon", topics: []subscriptions.TopicReport{dead}, change: func(r *report) {
+				r.Subscription.Name, r.Subscription.Topic = subscriptionOf("orders-dead"), topicOf("orders-dead")
+				r.Stats.Undelivered, r.Stats.OldestAge, r.Drains = 12, 6*24*time.Hour, -1
+			},
+			want: []string{
+				"critical: orders-dead: the oldest message is 6 d old and is dropped in 24 h: messages are kept for 7 d",
+				"warning: orders-dead holds 12 dead letters, owner payments, oldest 6 d",
+			},
+		},
+		{
 			name: "nothing is taken", change: func(r *report) {
 				r.Stats.Undelivered, r.Stats.OldestAge, r.Drains = 1, time.Hour, -1
 			},

@@ -46,7 +46,7 @@ func testReport(id string, change func(*subscriptions.SubscriptionReport)) subsc
 			Name: subscriptionOf(id), Topic: topicOf("orders"), Retention: subscriptions.DefaultRetention,
 			Expiration: subscriptions.DefaultExpiration, AckDeadline: 10 * time.Second,
 		},
-		Measured: now,
+		Measured: now, Recent: []int64{0, 0},
 	}
 	if change != nil {
 		change(&r)

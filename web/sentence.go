@@ -6,8 +6,17 @@ import (
 	"postrider/subscriptions"
 )
 
-// stateOf is one sentence, sometimes two, on how a subscription is.
+// stateOf is one sentence, sometimes a few, on how a subscription is.
 func stateOf(at time.Time, r subscriptions.SubscriptionReport) []words {
+	all := flowOf(at, r)
+	if r.Buried > 0 && !r.Subscription.Detached {
+		all = append(all, saying(at, " ", buriedWords(r), " in the last minutes.")...)
+	}
+	return all
+}
+
+// flowOf says how messages go.
+func flowOf(at time.Time, r subscriptions.SubscriptionReport) []words {
 	sub, age, backlog := r.Subscription, r.Stats.OldestAge, r.Stats.Backlog()
 	wait := waiting(backlog)
 	if r.Stats.UpperBound {
@@ -22,6 +31,8 @@ func stateOf(at time.Time, r subscriptions.SubscriptionReport) []words {
 			": the circuit breaker is open, "+nextProbe(r.Breaker)+". ", wait+", the oldest for ", agePiece(age), ".")
 	case backlog == 0 && sub.TopicDeleted:
 		return saying(at, "Its topic is deleted, and everything that came from it is acknowledged.")
+	case backlog == 0 && (r.Buried > 0 || r.In < trickle && len(r.Recent) < 2): // less than a minute is known
+		return saying(at, "No message waits.")
 	case backlog == 0 && r.In < trickle:
 		return saying(at, "No message waits, and none has come in the last minute.")
 	case backlog == 0:

@@ -51,14 +51,16 @@ func conditionOf(r subscriptions.SubscriptionReport) condition {
 		return condition{"not measured yet", fine}
 	case r.Breaker.Open:
 		return condition{"breaker open", critical}
+	case nearRetention(r):
+		return condition{"about to lose messages", critical}
+	case r.Buried > 0:
+		return condition{"dead-lettering", warning}
 	case backlog == 0 && sub.TopicDeleted:
 		return condition{"topic deleted", note}
 	case backlog == 0 && r.In < trickle:
 		return condition{"idle", fine}
 	case backlog == 0:
 		return condition{"keeping up", fine}
-	case nearRetention(r):
-		return condition{"about to lose messages", critical}
 	case growing(r):
 		return condition{"growing", warning}
 	case standing(r) && r.Stats.OldestAge >= still:

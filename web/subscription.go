@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"postrider/subscriptions"
 )
@@ -49,7 +48,7 @@ func (s *Site) subscription(r *http.Request) (page, error) {
 		}
 	}
 	if sub.DeadLetter != nil && d.Explanation.DeadLetterTopic.ID == "" {
-		d.LettersPath = topicPath(sub.DeadLetter.Topic) + "/dead-letters?" + url.Values{"from": {name.String()}}.Encode()
+		d.LettersPath = lettersFrom(sub)
 	}
 	d.State = stateOf(o.At, d.Report)
 	if sub.IsPush() && d.Report.Stats.Backlog() > 0 && !d.Report.Breaker.Open {
@@ -88,8 +87,19 @@ func (s *Site) look(ctx context.Context, d *subscriptionData) (err error) {
 	if err != nil {
 		return err
 	}
+	d.Report.Buried = max(d.Report.Buried, buriedIn(points))
 	d.Figures = figures(d.Sub.Name, points)
 	return nil
+}
+
+// buriedIn is how many messages became dead letters in the last BuriedWindow: an overview may know of fewer.
+func buriedIn(points []subscriptions.Point) (n int64) {
+	for _, p := range points {
+		if points[len(points)-1].At.Sub(p.At) < subscriptions.BuriedWindow {
+			n += p.DeadLettered
+		}
+	}
+	return n
 }
 
 // reportOf is a subscription's part of an overview; one that is too young to be there has not been measured.

@@ -106,9 +106,15 @@ const billingPath, ordersPath = "/projects/demo/subscriptions/billing", "/projec
 func TestSubscriptionBeginsWithASentence(t *testing.T) {
 	type report = subscriptions.SubscriptionReport
 	for want, change := range map[string]func(*desk, *report){
-		"No message waits, and none has come in the last minute.":   nil,
-		"Keeping up: 12 messages a second come, and nothing waits.": func(_ *desk, r *report) { r.In = 12 },
-		"Detached from its topic: it gets no messages any more":     func(_ *desk, r *report) { r.Subscription.Detached = true },
+		"No message waits, and none has come in the last minute.":               nil,
+		"Keeping up: 12 messages a second come, and nothing waits.":             func(_ *desk, r *report) { r.In = 12 },
+		"No message waits. Backlog":                                             func(_ *desk, r *report) { r.Recent = r.Recent[:1] },
+		"No message waits. 3 messages became dead letters in the last minutes.": func(_ *desk, r *report) { r.In, r.Out, r.Buried = 0.05, 0.05, 3 },
+		"at this rate the backlog is drained in 30 s. 1 message became a dead letter in the last minutes.": func(d *desk, r *report) {
+			r.Stats.Undelivered, r.Stats.OldestAge, r.Out, r.Drains = 60, 14*time.Minute, 2, 30*time.Second
+			d.points = []subscriptions.Point{{At: now.Add(-5 * time.Minute), DeadLettered: 7}, {At: now.Add(-time.Minute), DeadLettered: 1}, {At: now}}
+		},
+		"Detached from its topic: it gets no messages any more": func(_ *desk, r *report) { r.Subscription.Detached = true },
 		"The endpoint api.example.com has refused everything for 12 min: the circuit breaker is open, next probe in 24 s. 60 messages wait, the oldest for 14 min.": func(_ *desk, r *report) {
 			r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
 			r.Stats.Undelivered, r.Stats.OldestAge = 60, 14*time.Minute
@@ -126,8 +132,18 @@ func TestSubscriptionBeginsWithASentence(t *testing.T) {
 			r.Stats.Undelivered, r.Stats.OldestAge, r.Subscription.TopicDeleted = 1, 7*time.Second, true
 		},
 	} {
-		wants(t, shown(t, read(t, New(newDesk(change), Options{}), billingPath)), "billing", want, "Settings")
+		wants(t, shown(t, read(t, New(newDesk(change), Options{}), billingPath)), "billing", want)
 	}
+}
+
+func TestDeadLetteringLeadsToTheDeadLetters(t *testing.T) {
+	s := New(newDesk(func(_ *desk, r *subscriptions.SubscriptionReport) {
+		r.Subscription.DeadLetter, r.Buried = &subscriptions.DeadLetterPolicy{Topic: topicOf("orders"), MaxAttempts: 5}, 2
+	}), Options{})
+	for _, path := range []string{"/", billingPath} {
+		wants(t, read(t, s, path), `<a href="`+lettersPath+`?from=projects%2Fdemo%2Fsubscriptions%2Fbilling">2 messages became dead letters</a>`)
+	}
+	wants(t, shown(t, read(t, s, "/?q=dead-lettering")), "Subscriptions", "billing")
 }
 
 func TestSubscriptionShowsItsSettings(t *testing.T) {

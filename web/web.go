@@ -24,7 +24,8 @@ type Options struct {
 	KnownHost func(host string) bool
 	// Explain finds the HTTP status of an error and what a reader may see of it.
 	Explain func(ctx context.Context, err error) (status int, message string)
-	// Warnings are what the operator should mend about the store and the server; Ready is false when it cannot serve.
+	// Warnings are what the operator should mend about the store and the server, and nothing about single subscriptions, of which the
+	// page speaks itself; Ready is false when it cannot serve.
 	Warnings func(context.Context) (ready bool, warnings []string)
 	// Secure tells that readers come by TLS, which is taken off before requests get here.
 	Secure bool

@@ -116,7 +116,7 @@ func newApp(ctx context.Context, config Config, log *slog.Logger) (_ *app, err e
 	})
 	a.grpc = grpcapi.New(a.service, grpcapi.Options{Logger: log, Ready: a.ready})
 	a.site = web.New(a.service, web.Options{
-		Logger: log, KnownHost: server.KnownHosts(config.AllowedHosts), Explain: server.Explain, Warnings: a.ready,
+		Logger: log, KnownHost: server.KnownHosts(config.AllowedHosts), Explain: server.Explain, Warnings: a.health,
 		Secure: a.certificate != nil,
 	})
 	a.http = a.newHTTPServer()
@@ -185,15 +185,21 @@ func (a *app) announce(ctx context.Context) {
 
 // ready tells whether requests can be served, and why not, or what the operator should mend.
 func (a *app) ready(ctx context.Context) (bool, []string) {
+	ready, reasons := a.health(ctx)
+	if ready {
+		reasons = append(reasons, a.service.Warnings()...)
+	}
+	return ready, reasons
+}
+
+// health is ready without what is to be said of single subscriptions, which the page says itself.
+func (a *app) health(ctx context.Context) (bool, []string) {
 	if a.draining.Load() {
 		return false, []string{"the server is stopping"}
 	}
 	ready, reasons := a.store.health(ctx)
 	if ready && a.certificate != nil {
 		reasons = append(reasons, a.certificate.Warnings(time.Now())...)
-	}
-	if ready {
-		reasons = append(reasons, a.service.Warnings()...)
 	}
 	return ready, reasons
 }

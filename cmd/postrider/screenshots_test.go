@@ -33,7 +33,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	a := startApp(t, nil)
 	fillShowcase(t, a)
-	shown := httptest.NewServer(web.New(aged{a.service}, web.Options{Explain: server.Explain, Warnings: a.ready}).Beside(http.NotFoundHandler()))
+	shown := httptest.NewServer(web.New(aged{a.service}, web.Options{Explain: server.Explain, Warnings: a.health}).Beside(http.NotFoundHandler()))
 	t.Cleanup(shown.Close)
 	b := browse(t, shown.URL)
 	b.expect("status of 404") // one of the pages is that of an error

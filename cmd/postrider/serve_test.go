@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"postrider/storage/redistest"
+	"postrider/subscriptions"
 )
 
 func TestListeningBeyondLoopbackIsRefused(t *testing.T) {
@@ -170,5 +171,34 @@ func TestTakenPortIsTold(t *testing.T) {
 	status, _, errors := commandLine{T: t}.try("", "serve", "--listen", listener.Addr().String())
 	if status != exitFailure || !strings.Contains(errors, "address already in use") {
 		t.Errorf("exit status %d, %s", status, errors)
+	}
+}
+
+// The page tells itself what is wrong with a subscription: what /readyz says of it is not repeated there.
+func TestWarningsOfSubscriptionsAreNotRepeatedOnThePage(t *testing.T) {
+	t.Parallel()
+	a := startApp(t, nil)
+	c := client(t, a.Addr())
+	c.run("topics", "create", "orders")
+	c.run("topics", "create", "dead")
+	refusing := newEndpoint(t, always(http.StatusUnprocessableEntity))
+	_, err := a.service.CreateSubscription(t.Context(), subscriptions.Subscription{
+		Name: subscriptions.SubscriptionName{Project: defaultProject, ID: "billing"}, Topic: topicName("orders"),
+		Push: &subscriptions.PushConfig{Endpoint: refusing.url}, DeadLetter: &subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 5},
+		Terminal: subscriptions.TerminalAnswers{Statuses: []int{http.StatusUnprocessableEntity}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.run("topics", "delete", "dead")
+	c.run("publish", "orders", "hello")
+	eventually(t, func() error {
+		if _, reasons := a.ready(t.Context()); !strings.Contains(strings.Join(reasons, "; "), "dead-letter") {
+			return fmt.Errorf("ready says %q", reasons)
+		}
+		return nil
+	})
+	if ready, reasons := a.health(t.Context()); !ready || strings.Contains(strings.Join(reasons, "; "), "dead-letter") {
+		t.Errorf("health says %v %q", ready, reasons)
 	}
 }
