@@ -61,6 +61,8 @@ type Blocks interface {
 type Messages interface {
 	// Peek lists what a subscription has not acked. A page may be empty and have a next one. NOT_FOUND, INVALID_ARGUMENT.
 	Peek(context.Context, subscriptions.SubscriptionName, subscriptions.Page) ([]subscriptions.Peeked, string, error)
+	// Delayed lists what is not due yet in a topic, the first to be due first, and counts it. NOT_FOUND, INVALID_ARGUMENT.
+	Delayed(context.Context, subscriptions.TopicName, subscriptions.Page) (subscriptions.DelayedResult, string, error)
 	// DeadLetters lists dead letters as Peek does messages. NOT_FOUND, FAILED_PRECONDITION, INVALID_ARGUMENT.
 	DeadLetters(context.Context, subscriptions.DeadLetterQuery, subscriptions.Page) ([]subscriptions.DeadLetter, string, error)
 }

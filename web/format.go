@@ -49,6 +49,18 @@ func age(now time.Time, d time.Duration) template.HTML {
 // ahead is how long until something that comes d after now.
 func ahead(now time.Time, d time.Duration) template.HTML { return moment(now.Add(d), span(d)) }
 
+// drains is when a backlog is empty, the oldest of which is so old; a dash while rates say nothing yet.
+func drains(now time.Time, d, oldest time.Duration) template.HTML {
+	switch {
+	case d > 0:
+		return ahead(now, d)
+	case d < 0 && oldest >= behind:
+		return "never"
+	default:
+		return `<span class="none">–</span>`
+	}
+}
+
 // ago is how long ago a time was; "in 5 s" when it is to come.
 func ago(now, t time.Time) template.HTML {
 	if t.After(now.Add(time.Second)) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,6 +54,19 @@ func TestVisibleHidesNothing(t *testing.T) {
 	} {
 		if got := string(visible(text)); got != want {
 			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
+func TestDrainsSaysNothingTooEarly(t *testing.T) {
+	for _, c := range []struct {
+		drains, oldest time.Duration
+		want           string
+	}{
+		{0, 0, "–"}, {-1, 2 * time.Second, "–"}, {-1, time.Minute, "never"}, {time.Hour, time.Second, "60 min"},
+	} {
+		if got := string(drains(now, c.drains, c.oldest)); !strings.Contains(got, c.want) {
+			t.Errorf("%v, the oldest for %v: %s, not %s", c.drains, c.oldest, got, c.want)
 		}
 	}
 }

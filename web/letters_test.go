@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,14 @@ func TestMessagesAreLookedAt(t *testing.T) {
 	page := read(t, s, billingPath+"/messages?as=hex")
 	wants(t, shown(t, page), "1795959382492-10000 key k", "waits for its next attempt in 59 min; attempt 2", "a b", "68 65 6c 6c 6f", "More")
 	wants(t, page, billingPath+"/messages?as=hex&amp;page=rest")
+	d.overview.Subscriptions[0].Breaker.Open = true
+	for _, path := range []string{billingPath, billingPath + "/messages"} {
+		text := shown(t, read(t, s, path))
+		wants(t, text, "1795959382492-10000", "waits for the circuit breaker to close")
+		if strings.Contains(text, "next attempt") {
+			t.Errorf("%s promises an attempt while the breaker is open", path)
+		}
+	}
 	d.messages = nil
 	wants(t, shown(t, read(t, s, billingPath+"/messages")), "No message waits.")
 }

@@ -44,6 +44,14 @@ func newMessageView(m subscriptions.Peeked, as string, most int) messageView {
 	return v
 }
 
+// held is the message where a breaker may be open: no time of its own counts then.
+func (v messageView) held(b subscriptions.Breaker) messageView {
+	if b.Open && v.State == subscriptions.PeekWaiting {
+		v.Standing, v.Due = "waits for the circuit breaker to close", time.Time{}
+	}
+	return v
+}
+
 // messagesData is a page of what a subscription has not acked.
 type messagesData struct {
 	Name, Project, Path string
@@ -90,12 +98,21 @@ func (s *Site) messages(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	sub, err := s.backend.GetSubscription(r.Context(), name)
+	if err != nil {
+		return page{}, err
+	}
+	o, err := s.backend.Overview(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	breaker := reportOf(o, sub).Breaker
 	d := messagesData{
 		Name: name.ID, Project: name.Project, Path: subscriptionPath(name), As: q.Get("as"), Ways: ways(r.URL),
 		Next: nextPage(r.URL, next), First: q.Get("page") == "",
 	}
 	for _, m := range found {
-		d.Messages = append(d.Messages, newMessageView(m, d.As, maxInList))
+		d.Messages = append(d.Messages, newMessageView(m, d.As, maxInList).held(breaker))
 	}
 	return page{title: "Messages of " + name.ID, name: "messages", data: d}, nil
 }

@@ -23,7 +23,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"plural":   func(n any, one string) string { return plural(whole(n), one) },
 	"attempts": func(now time.Time, failed []subscriptions.Attempt) attempts { return attempts{now, failed} },
 	"rate":     rate, "visible": visible, "capital": sentence, "spark": spark,
-	"topicPath": topicPath, "subscriptionPath": subscriptionPath, "operationPath": operationPath, "join": strings.Join, "span": span,
+	"topicPath": topicPath, "subscriptionPath": subscriptionPath, "operationPath": operationPath, "join": strings.Join, "span": span, "drains": drains,
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // attempts are those of a message, and when they are looked at.

@@ -80,7 +80,7 @@ func (s *Site) look(ctx context.Context, d *subscriptionData) (err error) {
 			return err
 		}
 		for _, m := range found {
-			d.Messages = append(d.Messages, newMessageView(m, "", 0))
+			d.Messages = append(d.Messages, newMessageView(m, "", 0).held(d.Report.Breaker))
 		}
 	}
 	points, err := s.backend.History(ctx, d.Sub.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ type desk struct {
 	unblocked []subscriptions.Unblocking
 	warnings  []string
 	closed    int
+	delayed   subscriptions.DelayedResult
 }
 
 // letterID is the id of the dead letter that there is.
@@ -73,6 +75,10 @@ func (d *desk) Peek(_ context.Context, _ subscriptions.SubscriptionName, p subsc
 		return d.messages[:p.Size], "rest", nil
 	}
 	return d.messages, "", nil
+}
+
+func (d *desk) Delayed(context.Context, subscriptions.TopicName, subscriptions.Page) (subscriptions.DelayedResult, string, error) {
+	return d.delayed, "", nil
 }
 
 func (d *desk) DeadLetters(_ context.Context, q subscriptions.DeadLetterQuery, p subscriptions.Page) ([]subscriptions.DeadLetter, string, error) {
@@ -237,6 +243,24 @@ func TestTopicShowsWhoGetsWhat(t *testing.T) {
 	if answer := visit(t, s, "", "/projects/demo/topics/absent", ""); answer.StatusCode != http.StatusNotFound {
 		t.Errorf("an absent topic is answered %d", answer.StatusCode)
 	}
+}
+
+// Of a topic, the page says what is known: "nothing lately" is not.
+func TestTopicShowsWhatIsNotDueYet(t *testing.T) {
+	d := newDesk(nil)
+	s := New(d, Options{Explain: explained})
+	d.overview.Topics[0].Published, d.overview.Topics[0].Subscriptions = 3, []subscriptions.SubscriptionName{subscriptionOf("billing")}
+	text := shown(t, read(t, s, ordersPath))
+	wants(t, text, "1 subscription gets what is published.", "Published 3", "Delayed 0")
+	if strings.Contains(text, "nothing in the last") || strings.Contains(text, "Delayed messages") {
+		t.Errorf("too much is said in %s", text)
+	}
+	d.overview.Topics[0].In = 12
+	d.delayed = subscriptions.DelayedResult{Count: 1234, More: true, Messages: []subscriptions.DelayedMessage{{
+		Message: subscriptions.Message{ID: subscriptions.NewMessageID(time.Now().Add(-7*time.Second).UnixMilli(), 1, 0)}, Due: time.Now().Add(time.Hour + time.Minute), Bytes: 5000,
+	}}}
+	wants(t, shown(t, read(t, s, ordersPath)), "what is published: 12 messages a second now.", "Delayed 1,234",
+		"Delayed messages", "in 60 min", "7 s ago", "5.0 kB", "postrider topics delayed orders")
 }
 
 func TestPublishSendsWhatIsTyped(t *testing.T) {

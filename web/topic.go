@@ -13,7 +13,12 @@ type topicData struct {
 	Settings            []setting
 	Table               table
 	Names               names
+	// Delayed are the first of the messages that are not due yet, and the number of all.
+	Delayed subscriptions.DelayedResult
 }
+
+// delayedAtOnce bounds the list of delayed messages.
+const delayedAtOnce = 10
 
 // topic is a topic's page.
 func (s *Site) topic(r *http.Request) (page, error) {
@@ -27,6 +32,9 @@ func (s *Site) topic(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	d := topicData{Name: name.ID, Project: name.Project, Path: topicPath(name), Names: namesOf(o), Report: topicReportOf(o, t)}
+	if d.Delayed, _, err = s.backend.Delayed(r.Context(), name, subscriptions.Page{Size: delayedAtOnce}); err != nil {
+		return page{}, err
+	}
 	var attached []subscriptions.SubscriptionReport
 	for _, sub := range o.Subscriptions {
 		if sub.Subscription.TopicUID == t.UID && !sub.Subscription.Detached {
@@ -40,7 +48,7 @@ func (s *Site) topic(r *http.Request) (page, error) {
 		retention = period(t.Retention) + ", acknowledged or not"
 	}
 	d.Settings = []setting{{Name: "Messages are kept", Value: retention}, {Name: "Labels", Value: labels(t.Labels)}}
-	return page{title: name.ID, name: "topic", parts: []string{"topic-state", "topic-table"}, data: d}, nil
+	return page{title: name.ID, name: "topic", parts: []string{"topic-state", "topic-delayed", "topic-table"}, data: d}, nil
 }
 
 func topicIn(r *http.Request) subscriptions.TopicName {
