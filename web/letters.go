@@ -45,6 +45,28 @@ type choice struct {
 	Chosen      bool
 }
 
+// Others are the subscriptions whose copies are not shown.
+func (d lettersData) Others() (others []choice) {
+	for _, c := range d.Holders {
+		if !c.Chosen {
+			others = append(others, c)
+		}
+	}
+	return others
+}
+
+// HeldBy is the address of the same search among the copies of another holder.
+func (d lettersData) HeldBy(holder string) string {
+	v := url.Values{"holder": {holder}}
+	if d.Search.Text != "" {
+		v.Set("q", d.Search.Text)
+	}
+	if d.Search.From != "" {
+		v.Set("from", d.Search.From)
+	}
+	return d.Path + "?" + v.Encode()
+}
+
 const lettersPerPage = 50
 
 // query is what the address asks for: dead letters of a topic, that one subscription holds where there are several.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"postrider/subscriptions"
 )
 
@@ -36,14 +38,15 @@ func TestDeadLettersAreListed(t *testing.T) {
 	d := deadDesk()
 	s := New(d, Options{Explain: explained})
 	wants(t, shown(t, read(t, s, lettersPath+"?q=customer&from=projects/demo/subscriptions/billing")),
-		"orders holds 12 dead letters, owner payments", "from any subscription from billing from shipping", "held by orders-dead held by watch",
+		"orders holds 12 dead letters, owner payments", "These are those of orders-dead; there are others of watch.", "from any subscription from billing from shipping", "held by orders-dead held by watch",
 		letterID.String(), "billing", "5 +4", "the endpoint answered 500", `{"order": 7}`)
+	wants(t, read(t, s, lettersPath+"?q=customer"), lettersPath+`?holder=projects%2Fdemo%2Fsubscriptions%2Fwatch&amp;q=customer`)
 	q := d.asked[0]
 	if q.Topic != topicOf("orders") || q.Text != "customer" || q.From != subscriptionOf("billing") || q.Holder != subscriptionOf("orders-dead") {
 		t.Errorf("asked for %+v", q)
 	}
 	read(t, s, lettersPath+"?holder=projects/demo/subscriptions/watch")
-	if q := d.asked[1]; q.Holder != subscriptionOf("watch") {
+	if q := d.asked[2]; q.Holder != subscriptionOf("watch") {
 		t.Errorf("asked for %+v", q)
 	}
 	if answer := visit(t, s, "", lettersPath+"?from=nothing", ""); answer.StatusCode != http.StatusBadRequest {
@@ -93,4 +96,63 @@ func TestMessagesAreLookedAt(t *testing.T) {
 	}
 	d.messages = nil
 	wants(t, shown(t, read(t, s, billingPath+"/messages")), "No message waits.")
+}
+
+// On a phone, the cells of a table of cards have no head above them: each says what it is.
+func TestCellsOfCardsHaveTheirColumnsName(t *testing.T) {
+	s, found := New(hostileDesk("harmless"), Options{Explain: explained}), 0
+	for _, path := range everyPage {
+		for table := range parsed(t, read(t, s, path)).Descendants() {
+			if table.Data != "table" || attributeOf(table, "class") != "cards" {
+				continue
+			}
+			found++
+			var heads []string
+			for n := range table.Descendants() {
+				switch {
+				case n.Data == "th" && attributeOf(n, "scope") == "col":
+					heads = append(heads, strings.TrimSpace(textOf(n)))
+				case n.Data == "tr" && attributeOf(n, "data-key") != "":
+					checkLabels(t, path, heads, n)
+				}
+			}
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d tables are cards", found)
+	}
+}
+
+func checkLabels(t *testing.T, path string, heads []string, row *html.Node) {
+	t.Helper()
+	i := -1
+	for cell := range row.ChildNodes() {
+		if cell.Type != html.ElementNode {
+			continue
+		}
+		i++
+		unseen := heads[i] == "Selected" || heads[i] == "Actions"
+		if cell.Data == "td" && !unseen && attributeOf(cell, "data-label") != heads[i] {
+			t.Errorf("%s: a cell of column %q has the label %q", path, heads[i], attributeOf(cell, "data-label"))
+		}
+	}
+}
+
+func attributeOf(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
 }

@@ -18,6 +18,8 @@ type reviewData struct {
 	IDs                  []subscriptions.MessageID // those selected one by one; none for all that match
 	Total                int64
 	Number               string // how many, in words
+	// Others are subscriptions that have copies of their own, which stay.
+	Others []choice
 }
 
 // readWork reads which dead letters a form is about. all are those that match, else only what is ticked.
@@ -59,6 +61,16 @@ func (s *Site) review(w http.ResponseWriter, r *http.Request) {
 	d := reviewData{
 		Topic: name.ID, Project: name.Project, Path: topicPath(name) + "/dead-letters", TopicPath: topicPath(name),
 		Purge: what == "purge", Search: search, IDs: work.IDs, Number: "nothing",
+	}
+	letters, err := s.lettersOf(r, name)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	for _, c := range letters.Holders {
+		if c.Name != search.Holder && search.Holder != "" {
+			d.Others = append(d.Others, c)
+		}
 	}
 	if all || len(work.IDs) > 0 { // without ids, a query is about all there are
 		work.ValidateOnly = true

@@ -97,6 +97,19 @@ func TestRedriveIsReviewedFirst(t *testing.T) {
 	}
 }
 
+func TestReviewTellsOfOtherCopies(t *testing.T) {
+	s := New(deadDesk(), Options{Explain: explained})
+	form := url.Values{"id": {letterID.String()}, "holder": {"projects/demo/subscriptions/watch"}}
+	for what, want := range map[string]string{
+		"redrive": "The copies of orders-dead stay: redriving those, too, would send the same messages a second time.",
+		"purge":   "The copies of orders-dead stay.",
+	} {
+		form.Set("what", what)
+		_, _, text := answerTo(t, s, lettersPath+"/review", form)
+		wants(t, text, want)
+	}
+}
+
 func TestRedriveBeginsAnOperation(t *testing.T) {
 	d := deadDesk()
 	s := New(d, Options{Explain: explained})
