@@ -41,12 +41,18 @@ func left(c Counts) int64 { return c.Stats.Acked + c.Stats.DeadLettered }
 
 // buried counts the messages that became dead letters in the last BuriedWindow.
 // What happened between two points that lie far apart happened just before the
-// later one.
+// later one. Fewer points than findings have are all there are: what the first
+// one counts is new, too.
 func buried(points []Counts, now time.Time) (n int64) {
-	for i := 1; i < len(points); i++ {
-		if now.Sub(points[i].At) < BuriedWindow {
-			n += max(0, points[i].Stats.DeadLettered-points[i-1].Stats.DeadLettered)
+	before := int64(0)
+	if len(points) >= findingPoints {
+		before = points[0].Stats.DeadLettered
+	}
+	for _, c := range points {
+		if now.Sub(c.At) < BuriedWindow {
+			n += max(0, c.Stats.DeadLettered-before)
 		}
+		before = c.Stats.DeadLettered
 	}
 	return n
 }

@@ -88,13 +88,15 @@ func TestBuried(t *testing.T) {
 		now    int64
 		want   int64
 	}{
-		{"one point", at(0, 100), 10, 0},
+		{"just begun", at(0, 3), 10, 3},
+		{"the first minute", at(0, 3, 60, 4), 60, 4},
+		{"begun long ago", at(0, 3), 300, 0},
 		{"each minute", at(0, 1, 60, 3, 120, 6), 120, 5},
 		{"the first for long", at(0, 1, 3600, 4), 3600, 3},
 		{"a while ago", at(0, 1, 3600, 4), 3899, 3},
 		{"long ago", at(0, 1, 3600, 4), 3900, 0},
 		{"only what is new", at(0, 1, 3600, 4, 7200, 5), 7200, 1},
-		{"a counter of another life", at(0, 1000, 60, 10), 60, 0},
+		{"a counter of another life", at(0, 1000, 60, 10, 120, 10), 120, 0},
 	} {
 		for i := range c.points {
 			c.points[i].Stats.DeadLettered = c.points[i].Published
