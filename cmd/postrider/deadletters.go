@@ -106,7 +106,7 @@ func (l *letters) page(ctx context.Context, size int, token string) ([]api.DeadL
 	} else {
 		page, err = call[api.ListDeadLettersResponse](l.ListSubscriptionDeadLetters(ctx, l.subscription.Project, l.subscription.ID, r))
 	}
-	return page.DeadLetters, page.NextPageToken, err
+	return page.DeadLetters, page.NextPageToken, l.advise(ctx, err)
 }
 
 func newDeadLettersList(p process) *cobra.Command {
@@ -220,7 +220,8 @@ func newDeadLettersRedrive(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use: "redrive SUBSCRIPTION [ID…] | --topic TOPIC [ID…]", Short: "Send dead letters back to where they came from", Args: nArgs(0, -1),
 		Long: `Send dead letters back, each to the subscription that it came from and to no other, with the message ID and the publish time
-that it had, its attempts counted from one again. Without IDs it is all that the flags select.
+that it had, its attempts counted from one again. Without IDs it is all that the flags select; IDs that are not there are an error, after the
+rest is done.
 
 It goes on in the background. This command shows how far it is; Ctrl-C ends the command, not the work.`,
 		Example: `  postrider dead-letters redrive billing --validate-only
@@ -239,16 +240,13 @@ It goes on in the background. This command shows how far it is; Ctrl-C ends the 
 		}
 		l.filter.MessageIDs = ids
 		r := api.RedriveRequest{Filter: l.filter, DeadLetterSubscription: l.holder, MessagesPerSecond: rate, ValidateOnly: dry}
-		var op api.Operation
-		if l.topic.ID != "" {
-			op, err = call[api.Operation](s.RedriveTopicDeadLetters(ctx, l.topic.Project, l.topic.ID, r))
-		} else {
-			op, err = call[api.Operation](s.RedriveSubscriptionDeadLetters(ctx, l.subscription.Project, l.subscription.ID, r))
+		begin := func() (api.Operation, error) {
+			if l.topic.ID != "" {
+				return call[api.Operation](s.RedriveTopicDeadLetters(ctx, l.topic.Project, l.topic.ID, r))
+			}
+			return call[api.Operation](s.RedriveSubscriptionDeadLetters(ctx, l.subscription.Project, l.subscription.ID, r))
 		}
-		if err != nil {
-			return err
-		}
-		return s.follow(ctx, p, op, async)
+		return l.work(ctx, begin, func(op api.Operation) error { return s.follow(ctx, p, op, async) })
 	})
 }
 
@@ -274,18 +272,17 @@ func newDeadLettersPurge(p process) *cobra.Command {
 		}
 		l.filter.MessageIDs = ids
 		r := api.PurgeRequest{Filter: l.filter, DeadLetterSubscription: l.holder, ValidateOnly: !yes}
-		var op api.Operation
-		if l.topic.ID != "" {
-			op, err = call[api.Operation](s.PurgeTopicDeadLetters(ctx, l.topic.Project, l.topic.ID, r))
-		} else {
-			op, err = call[api.Operation](s.PurgeSubscriptionDeadLetters(ctx, l.subscription.Project, l.subscription.ID, r))
+		begin := func() (api.Operation, error) {
+			if l.topic.ID != "" {
+				return call[api.Operation](s.PurgeTopicDeadLetters(ctx, l.topic.Project, l.topic.ID, r))
+			}
+			return call[api.Operation](s.PurgeSubscriptionDeadLetters(ctx, l.subscription.Project, l.subscription.ID, r))
 		}
-		if err != nil {
-			return err
-		}
-		if !yes && !dry {
-			return usagef("this would drop %s for good: say --yes to do it", totalText(op))
-		}
-		return s.follow(ctx, p, op, async)
+		return l.work(ctx, begin, func(op api.Operation) error {
+			if !yes && !dry {
+				return usagef("this would drop %s for good: say --yes to do it", totalText(op))
+			}
+			return s.follow(ctx, p, op, async)
+		})
 	})
 }

@@ -85,10 +85,10 @@ func TestDeadLetterCommands(t *testing.T) {
 	}
 	var ops []api.Operation
 	decode(t, c.run("operations", "list", "-o", "json"), &ops)
-	if len(ops) != 2 || !ops[0].Done {
+	if len(ops) != 2 || !ops[0].Done || ops[0].Metadata.Kind != api.OperationKindPurge {
 		t.Errorf("operations: %+v", ops)
 	}
-	if got := c.run("operations", "cancel", strings.TrimPrefix(ops[0].Name, "projects/demo/operations/")); !strings.Contains(got, "is to end") {
+	if got := c.run("operations", "cancel", strings.TrimPrefix(ops[0].Name, "projects/demo/operations/")); !strings.Contains(got, "had ended already") {
 		t.Errorf("cancel says %s", got)
 	}
 	c.refusesLetters(t)
@@ -149,4 +149,44 @@ func TestRedriveTwice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Ids that are not there are told, whatever is done with the others; and what the server says of fields is said of flags.
+func TestDeadLettersThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	c := client(t, startApp(t, nil).Addr())
+	c.run("topics", "create", "orders")
+	c.run("topics", "create", "orders-dead")
+	c.run("subscriptions", "create", "graves", "--topic", "orders-dead")
+	for _, id := range []string{"billing", "other"} {
+		c.run("subscriptions", "create", id, "--topic", "orders", "--dead-letter-topic", "orders-dead")
+	}
+	c.die("orders", "billing", "apple")
+	var letters []api.DeadLetter
+	decode(t, c.run("dlq", "list", "billing", "-o", "json"), &letters)
+	id, gone := letters[0].Message.MessageID, "1767225900000-7"
+	refuses := func(does string, wants []string, args ...string) {
+		t.Helper()
+		status, out, said := c.try("", args...)
+		if status != 1 || !strings.Contains(out, does) || does == "" && out != "" {
+			t.Errorf("%v ends with %d and prints %q", args, status, out)
+		}
+		for _, want := range wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("%v says %q, want %q", args, said, want)
+			}
+		}
+	}
+	refuses("", []string{"not found: " + gone}, "dlq", "redrive", "billing", gone)
+	refuses("", []string{"not found: " + id}, "dlq", "redrive", "other", id)
+	refuses("", []string{"not found: " + gone}, "dlq", "purge", "billing", gone, "--yes")
+	refuses("1 dead letter", []string{"not found: " + gone + ";"}, "dlq", "redrive", "billing", gone, id, "--validate-only")
+	refuses("redrove 1 dead letter", []string{"not found: " + gone + ";"}, "dlq", "redrive", "billing", gone, id)
+	refuses("", []string{"say --topic orders-dead"}, "dlq", "list", "orders-dead")
+	refuses("", []string{"say --topic orders-dead"}, "dlq", "redrive", "orders-dead")
+	if _, _, said := c.try("", "dlq", "list", "nothing"); !strings.Contains(said, "does not exist") || strings.Contains(said, "--topic") {
+		t.Errorf("of nothing it says %q", said)
+	}
+	c.run("subscriptions", "create", "graves2", "--topic", "orders-dead")
+	refuses("", []string{"--from: required", "subscriptions/graves2"}, "dlq", "redrive", "billing")
 }

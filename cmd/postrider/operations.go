@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,7 @@ func newOperations(p process) *cobra.Command {
 
 func newOperationsList(p process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Short: "List operations, also those that ended in the last 7 days", Args: noArgs,
+		Use: "list", Short: "List operations, also those that ended in the last 7 days, the newest first", Args: noArgs,
 		Example: "  postrider operations list",
 	}
 	return clientCommand(p, c, func(ctx context.Context, s *session, _ []string) error {
@@ -37,6 +38,7 @@ func newOperationsList(p process) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		slices.SortStableFunc(ops, func(a, b api.Operation) int { return b.Metadata.CreateTime.Compare(a.Metadata.CreateTime.Time) })
 		header := []string{"OPERATION", "KIND", "DEAD-LETTER TOPIC", "BEGAN", "MOVED", "OF", "STATE"}
 		return list(s.print, ops, header, func(op api.Operation) []string {
 			m := op.Metadata
@@ -73,7 +75,11 @@ func newOperationsCancel(p process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.print.result(op, func() error { return s.print.line("%s is to end", s.short(op.Name)) })
+		state := "is to end"
+		if op.Done {
+			state = "had ended already"
+		}
+		return s.print.result(op, func() error { return s.print.line("%s %s", s.short(op.Name), state) })
 	})
 }
 

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"postrider/server/api"
+	"postrider/subscriptions"
+)
+
+// absent are those of the named ids that select no dead letter. Work on dead letters tells only how many there were.
+func (l *letters) absent(ctx context.Context) ([]string, error) {
+	if len(l.filter.MessageIDs) == 0 {
+		return nil, nil
+	}
+	found, _, err := upTo(0, func(size int, token string) ([]api.DeadLetter, string, error) { return l.page(ctx, size, token) })
+	return slices.DeleteFunc(slices.Clone(l.filter.MessageIDs), func(id string) bool {
+		return slices.ContainsFunc(found, func(d api.DeadLetter) bool { return d.Message.MessageID == id })
+	}), err
+}
+
+// noSuchLetters is nil without ids.
+func noSuchLetters(ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not found: %s; gone by now, of another subscription, or not what the flags select", strings.Join(ids, ", "))
+}
+
+// work lets begin work on the dead letters, and follows it. Ids that were named and are not there are an error, after the rest
+// is done.
+func (l *letters) work(ctx context.Context, begin func() (api.Operation, error), follow func(api.Operation) error) error {
+	absent, err := l.absent(ctx)
+	if err != nil {
+		return err
+	}
+	if len(absent) > 0 && len(absent) == len(l.filter.MessageIDs) {
+		return noSuchLetters(absent)
+	}
+	op, err := begin()
+	if err != nil {
+		return l.advise(ctx, err)
+	}
+	return errors.Join(follow(op), noSuchLetters(absent))
+}
+
+// advise puts an error of the server into the words of the command line.
+func (l *letters) advise(ctx context.Context, err error) error {
+	var e serverError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if text, ok := strings.CutPrefix(e.Message, "deadLetterSubscription: "); ok {
+		e.Message = "--from: " + text
+		return e
+	}
+	if e.Status == string(subscriptions.NotFound) && l.subscription.ID != "" {
+		if _, err := call[api.Topic](l.GetTopic(ctx, l.subscription.Project, l.subscription.ID)); err == nil {
+			e.Message += "; there is a topic of this name: say --topic " + l.subscription.ID
+		}
+		return e
+	}
+	return err
+}
