@@ -130,7 +130,10 @@ func (h *handler) SeekUndoably(ctx context.Context, r api.SeekUndoablyRequestObj
 		return nil, h.unlessSubscriptionMissing(ctx, name, err)
 	}
 	done, err := h.backend.SeekUndoably(ctx, name, to, subscriptions.SeekOptions{ValidateOnly: r.Body.ValidateOnly, WithoutUndo: r.Body.WithoutUndo})
-	out := api.SeekUndoably200JSONResponse{UnackedMessages: wire.Int64(done.Unacked), AckedMessages: wire.Int64(done.Acked), UpperBound: done.UpperBound}
+	out := api.SeekUndoably200JSONResponse{UpperBound: done.UpperBound}
+	if r.Body.ValidateOnly {
+		out.UnackedMessages, out.AckedMessages = new(wire.Int64(done.Unacked)), new(wire.Int64(done.Acked))
+	}
 	if done.Undo.ID != "" {
 		out.UndoSnapshot = done.Undo.String()
 	}

@@ -22,7 +22,7 @@ func (s *Service) CreateSubscription(ctx context.Context, sub Subscription) (Sub
 	sub.Push = nil
 	sub.setPush(push, sub.PushAttributes)
 	sub, err = s.withExpiration(sub).withNewExtensions()
-	if err := firstError(err, sub.complete(), s.certificateExists(sub, ""), s.deadLetterTopicExists(ctx, sub)); err != nil {
+	if err := firstError(err, sub.complete(), sub.validateNewRouting(), s.certificateExists(sub, ""), s.deadLetterTopicExists(ctx, sub)); err != nil {
 		return Subscription{}, err
 	}
 	if err := s.checkEndpoint(ctx, sub); err != nil {

@@ -48,6 +48,7 @@ func TestBadFilters(t *testing.T) {
 		for want, change := range map[string]func(*subscriptions.Subscription){
 			"INVALID_ARGUMENT: filter: unexpected OR at 31: use parentheses to mix AND and OR":                                                                                               filtered("attributes:a AND attributes:b OR attributes:c"),
 			"INVALID_ARGUMENT: postrider.routing.attribute: the key of an attribute is required, of at most 256 bytes":                                                                       routed("", "a"),
+			`INVALID_ARGUMENT: postrider.routing.pattern: unexpected ">" at 8: use # for any number of words`:                                                                                routed("a", "orders.>"),
 			"INVALID_ARGUMENT: postrider.routing.pattern: is empty; # matches every value":                                                                                                   routed("a", ""),
 			`INVALID_ARGUMENT: postrider.routing.pattern: has "a*" as word 1: * stands for one whole word and # for any number of them`:                                                      routed("a", "a*"),
 			"INVALID_ARGUMENT: filter: unexpected end at 2: a condition is missing, such as attributes.name = \"com\"":                                                                       filtered(" "),

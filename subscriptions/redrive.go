@@ -24,8 +24,8 @@ type DeadLetterWork struct {
 const countSteps = 50
 
 // Redrive begins to move dead letters back, each to the subscription that it came
-// from and to no other: with the message id and the publish time that it had, all
-// attempts before it, and the attributes RedrivenAttribute and so on. What is
+// from and to no other: with the message id and the publish time that it had, its
+// attempts counted from one again, and the attributes RedrivenAttribute and so on. What is
 // there when it begins is moved, not what dies later. It answers at once; the
 // operation goes on on whatever server owns it. With ValidateOnly it answers an
 // operation without a name, of which only the Progress matters. NOT_FOUND;

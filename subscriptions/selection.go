@@ -43,6 +43,18 @@ func NewMatch(expression string, r *Routing) (*Match, error) {
 	return m, nil
 }
 
+// validateNewRouting refuses patterns that older versions took: stored ones keep
+// working.
+func (s Subscription) validateNewRouting() error {
+	if s.Routing == nil {
+		return nil
+	}
+	if err := filter.CheckWords(s.Routing.Pattern); err != nil {
+		return Errorf(InvalidArgument, "postrider.routing.pattern: %v", err)
+	}
+	return nil
+}
+
 // Matches tells whether a message with these attributes is selected.
 func (m *Match) Matches(attributes map[string]string) bool {
 	if m == nil {

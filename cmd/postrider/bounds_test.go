@@ -15,7 +15,7 @@ func TestBoundsAndWarningsAreTold(t *testing.T) {
 	t.Parallel()
 	name := subscriptions.SubscriptionName{Project: "p", ID: "billing"}
 	would := func(upperBound bool) string {
-		return seekText(name, api.SeekUndoablyRequest{ValidateOnly: true}, api.SeekUndoablyResponse{UnackedMessages: 3, UpperBound: upperBound})
+		return seekText(name, api.SeekUndoablyRequest{ValidateOnly: true}, api.SeekUndoablyResponse{UnackedMessages: new(wire.Int64(3)), AckedMessages: new(wire.Int64(0)), UpperBound: upperBound})
 	}
 	if got := would(false); got != "3 messages would come again, and 0 not any more" {
 		t.Error(got)

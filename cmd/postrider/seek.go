@@ -85,9 +85,18 @@ func seekText(name subscriptions.SubscriptionName, body api.SeekUndoablyRequest,
 		if done.UpperBound {
 			most = "at most "
 		}
-		return fmt.Sprintf("%s%d messages would come again, and %s%d not any more", most, done.UnackedMessages, most, done.AckedMessages)
+		again, gone := number(done.UnackedMessages), number(done.AckedMessages)
+		return fmt.Sprintf("%s%s would come again, and %s%d not any more", most, count(again, "message"), most, gone)
 	case done.UndoSnapshot != "":
 		return fmt.Sprintf("sought %s; to undo it: postrider seek %s --snapshot %s --without-undo", name, name, done.UndoSnapshot)
 	}
 	return "sought " + name.String()
+}
+
+// number is 0 for one that is absent.
+func number(n *wire.Int64) int {
+	if n == nil {
+		return 0
+	}
+	return int(*n)
 }

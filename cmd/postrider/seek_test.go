@@ -35,6 +35,7 @@ func TestSnapshotAndSeekCommands(t *testing.T) {
 	}
 	has(c.run("seek", "billing", "--snapshot", done.UndoSnapshot, "--without-undo"), "sought projects/demo/subscriptions/billing")
 	has(c.run("seek", "billing", "--time", "1h", "--validate-only"), "0 messages would come again, and 0 not any more")
+	has(c.run("seek", "billing", "--time", "1h", "--validate-only", "-o", "json"), `"unackedMessages": "0"`, `"ackedMessages": "0"`)
 	has(c.run("seek", "billing", "--snapshot", "early"), "to undo it: postrider seek")
 	has(c.run("snapshots", "delete", "early"), "deleted projects/demo/snapshots/early")
 	has(c.run("topics", "update", "orders", "--clear-message-retention-duration"), "ACTIVE")

@@ -362,8 +362,8 @@ type ClientInterface interface {
 	// RedriveSubscriptionDeadLettersWithBody Move the dead letters of a subscription back to it
 	//
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -390,8 +390,8 @@ type ClientInterface interface {
 	// RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
 	//
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -610,8 +610,8 @@ type ClientInterface interface {
 	// RedriveTopicDeadLettersWithBody Move the dead letters of a dead-letter topic back
 	//
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -637,8 +637,8 @@ type ClientInterface interface {
 	// RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
 	//
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -1825,8 +1825,8 @@ func (c *Client) PurgeSubscriptionDeadLetters(ctx context.Context, project Proje
 // RedriveSubscriptionDeadLettersWithBody Move the dead letters of a subscription back to it
 //
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -1863,8 +1863,8 @@ func (c *Client) RedriveSubscriptionDeadLettersWithBody(ctx context.Context, pro
 // RedriveSubscriptionDeadLetters Move the dead letters of a subscription back to it
 //
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -2213,8 +2213,8 @@ func (c *Client) PurgeTopicDeadLetters(ctx context.Context, project ProjectID, t
 // RedriveTopicDeadLettersWithBody Move the dead letters of a dead-letter topic back
 //
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -2250,8 +2250,8 @@ func (c *Client) RedriveTopicDeadLettersWithBody(ctx context.Context, project Pr
 // RedriveTopicDeadLetters Move the dead letters of a dead-letter topic back
 //
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -6867,8 +6867,8 @@ type ClientWithResponsesInterface interface {
 	// RedriveSubscriptionDeadLettersWithBodyWithResponse Move the dead letters of a subscription back to it
 	//
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -6895,8 +6895,8 @@ type ClientWithResponsesInterface interface {
 	// RedriveSubscriptionDeadLettersWithResponse Move the dead letters of a subscription back to it
 	//
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -7115,8 +7115,8 @@ type ClientWithResponsesInterface interface {
 	// RedriveTopicDeadLettersWithBodyWithResponse Move the dead letters of a dead-letter topic back
 	//
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -7142,8 +7142,8 @@ type ClientWithResponsesInterface interface {
 	// RedriveTopicDeadLettersWithResponse Move the dead letters of a dead-letter topic back
 	//
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-	// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-	// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
@@ -9951,8 +9951,8 @@ func (c *ClientWithResponses) PurgeSubscriptionDeadLettersWithResponse(ctx conte
 // RedriveSubscriptionDeadLettersWithBodyWithResponse Move the dead letters of a subscription back to it
 //
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -9985,8 +9985,8 @@ func (c *ClientWithResponses) RedriveSubscriptionDeadLettersWithBodyWithResponse
 // RedriveSubscriptionDeadLettersWithResponse Move the dead letters of a subscription back to it
 //
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -10283,8 +10283,8 @@ func (c *ClientWithResponses) PurgeTopicDeadLettersWithResponse(ctx context.Cont
 // RedriveTopicDeadLettersWithBodyWithResponse Move the dead letters of a dead-letter topic back
 //
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
@@ -10316,8 +10316,8 @@ func (c *ClientWithResponses) RedriveTopicDeadLettersWithBodyWithResponse(ctx co
 // RedriveTopicDeadLettersWithResponse Move the dead letters of a dead-letter topic back
 //
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
-// message comes back with the id and the publish time that it had, is due at once and has all attempts before it. The
-// attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
+// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
+// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
 // `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.

@@ -951,7 +951,7 @@ type Routing struct {
 	Attribute string `json:"attribute,omitempty"`
 
 	// Pattern Words between dots, at most 255 bytes: `*` stands for one word, `#` for any number of words, none included.
-	// Such as `stock.*.nyse` or `stock.#`.
+	// Such as `stock.*.nyse` or `stock.#`. No word is empty, and none is `>`, which NATS writes for `#`.
 	Pattern string `json:"pattern,omitempty"`
 }
 
@@ -1002,11 +1002,11 @@ type SeekUndoablyRequest struct {
 
 // SeekUndoablyResponse What would change, or how to undo what was done.
 type SeekUndoablyResponse struct {
-	// AckedMessages With `validateOnly`, how many unacknowledged messages would not come any more.
-	AckedMessages wire.Int64 `json:"ackedMessages,omitempty"`
+	// AckedMessages With `validateOnly`, and only then, how many unacknowledged messages would not come any more, also when it is 0.
+	AckedMessages *wire.Int64 `json:"ackedMessages,omitempty"`
 
-	// UnackedMessages With `validateOnly`, how many acknowledged messages would come again.
-	UnackedMessages wire.Int64 `json:"unackedMessages,omitempty"`
+	// UnackedMessages With `validateOnly`, and only then, how many acknowledged messages would come again, also when it is 0.
+	UnackedMessages *wire.Int64 `json:"unackedMessages,omitempty"`
 
 	// UndoSnapshot The snapshot that was taken before the seek. Seek to it to undo the seek.
 	UndoSnapshot string `json:"undoSnapshot,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxPatternBytes is how long a pattern may be: as long as a routing key of AMQP.
@@ -30,6 +31,22 @@ func ParsePattern(text string) (*Pattern, error) {
 	// One # after another adds nothing.
 	words = slices.CompactFunc(words, func(a, b string) bool { return a == "#" && b == "#" })
 	return &Pattern{words}, nil
+}
+
+// CheckWords refuses words that no routing key has, and that are most likely meant for another system. A pattern that was
+// stored before this was checked keeps its meaning, so ParsePattern allows them.
+func CheckWords(text string) error {
+	at := 1
+	for _, w := range strings.Split(text, ".") {
+		switch w {
+		case "":
+			return &SyntaxError{at, "empty word", "single dots stand between words; use * for one word, # for any number of words"}
+		case ">":
+			return &SyntaxError{at, `">"`, "use # for any number of words"}
+		}
+		at += utf8.RuneCountInString(w) + 1
+	}
+	return nil
 }
 
 // Matches tells whether a value does. The empty value has no words.

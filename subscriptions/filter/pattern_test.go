@@ -68,6 +68,29 @@ func TestInvalidPattern(t *testing.T) {
 	}
 }
 
+func TestCheckWords(t *testing.T) {
+	t.Parallel()
+	const empty = ": single dots stand between words; use * for one word, # for any number of words"
+	for pattern, want := range map[string]string{
+		"orders.>":    `unexpected ">" at 8: use # for any number of words`,
+		"größe.>.x":   `unexpected ">" at 7: use # for any number of words`,
+		"orders..x":   "unexpected empty word at 8" + empty,
+		".orders":     "unexpected empty word at 1" + empty,
+		"orders.":     "unexpected empty word at 8" + empty,
+		".":           "unexpected empty word at 1" + empty,
+		"orders.#":    "",
+		"*.a>b.größe": "",
+	} {
+		got := ""
+		if err := filter.CheckWords(pattern); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", pattern, got, want)
+		}
+	}
+}
+
 // FuzzPattern compares with a matcher that tries everything.
 func FuzzPattern(f *testing.F) {
 	for _, seed := range [][2]string{{"#.a.*", "x.a.b"}, {"*.#.a", "a"}, {"#", ""}, {"a..#", "a."}, {"#.b.#.b", "b.b.c.b"}} {
