@@ -26,6 +26,9 @@ type Explanation struct {
 	// Expires is when the subscription is deleted unless it is used before; zero is
 	// never.
 	Expires time.Time
+	// Unused is for how long nobody has pulled from it, pushed it, settled a message
+	// or changed it.
+	Unused time.Duration
 	// Warnings say what will go wrong, or does, whatever comes of the pushes: that it
 	// expires soon, that messages will be dropped soon, that dead letters have
 	// nowhere to go.
@@ -96,7 +99,7 @@ func (e Explanation) summary(sub Subscription, most int) string {
 	left := e.Stats.Undelivered + e.Stats.Outstanding
 	switch {
 	case !sub.IsPush():
-		return "the subscription is pulled: nothing is pushed"
+		return fmt.Sprintf("the subscription is pulled, and was last used %s: messages that wait: %d, outstanding: %d", ago(e.Unused), e.Stats.Undelivered, e.Stats.Outstanding)
 	case left == 0:
 		return "there is nothing to push: no message waits"
 	case e.Owner == "":
@@ -120,6 +123,14 @@ func (e Explanation) summary(sub Subscription, most int) string {
 	default:
 		return fmt.Sprintf("nothing is held up: %d messages are with the endpoint", e.Push.InFlight)
 	}
+}
+
+// ago is when something was, as people read it.
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "just now"
+	}
+	return seconds(d) + " ago"
 }
 
 // holdup is what keeps the owner from sending more, in a sentence; empty if nothing
@@ -162,7 +173,7 @@ func seconds(d time.Duration) string {
 }
 
 func (b Breaker) next() string {
-	if b.Probe == 0 {
+	if b.Probe < 50*time.Millisecond { // which would be in 0s
 		return "a message is tried now"
 	}
 	return "a message is tried in " + seconds(b.Probe)

@@ -22,7 +22,9 @@ func TestSummary(t *testing.T) {
 		e    Explanation
 		want string
 	}{
-		{"pulled", Subscription{}, Explanation{Owner: "a", Stats: waiting}, "is pulled"},
+		{"pulled", Subscription{}, Explanation{Stats: flowing, Unused: 10 * time.Minute}, "is pulled, and was last used 10m0s ago: messages that wait: 5, outstanding: 3"},
+		{"pulled now", Subscription{}, Explanation{Stats: waiting}, "last used just now: messages that wait: 0, outstanding: 3"},
+		{"probing soon", push, Explanation{Owner: "a", Stats: waiting, Breaker: Breaker{Open: true, Probe: time.Millisecond}}, "tried now"},
 		{"empty", push, Explanation{Owner: "a", Breaker: Breaker{Open: true}}, "nothing to push"},
 		{"no server", push, Explanation{Stats: waiting}, "no server"},
 		{"open", push, Explanation{Owner: "a", Stats: waiting, Breaker: Breaker{Open: true, Probe: 12 * time.Second}}, "tried in 12s"},

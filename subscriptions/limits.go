@@ -103,7 +103,8 @@ func (s *Service) explainLimits(ctx context.Context, sub Subscription, e *Explan
 	if err != nil {
 		return err
 	}
-	left, soon := sub.expires(unused[0])
+	e.Unused = unused[0]
+	left, soon := sub.expires(e.Unused)
 	if sub.Expiration > 0 {
 		e.Expires = expiryTime(left)
 	}
