@@ -10,7 +10,8 @@
 -- gives {0, 0 done, 1 done but for what purge_source does, 2 that must be done first,
 --        how many messages became unacked, and how many acked, or would, 1 if both are upper bounds}
 --
--- A script, since the cursor, what is outstanding and the counters must move together. It takes as long with any backlog.
+-- A script, since the cursor, what is outstanding and the counters must move together. It takes as long with any backlog, but longer
+-- with every redriven message that it changes: 0.6 s for 30,000.
 local DONE, PURGE, AGAIN = 0, 1, 2
 if state.purge ~= '' then
   save()
