@@ -58,10 +58,22 @@ func saying(now time.Time, pieces ...any) []words {
 	return all
 }
 
-// attention is what somebody should look at, the worst first. warnings are what the server says of itself and its store, and
-// expiring the subscriptions that are deleted soon.
-func attention(o subscriptions.Overview, warnings []string, expiring []subscriptions.Subscription) []notice {
-	var all []notice
+// serverNotices are what the server says of itself and its store: of first importance while it cannot serve.
+func serverNotices(at time.Time, ready bool, warnings []string) (all []notice) {
+	s := note
+	if !ready {
+		s = critical
+	}
+	for _, w := range warnings {
+		all = append(all, notice{Severity: s, Words: saying(at, sentence(w))})
+	}
+	return all
+}
+
+// attention is what somebody should look at, the worst first. server is what the server says of itself, and expiring the
+// subscriptions that are deleted soon.
+func attention(o subscriptions.Overview, server []notice, expiring []subscriptions.Subscription) []notice {
+	all := slices.Clone(server)
 	a := &attending{o: o, topics: map[subscriptions.TopicName]*subscriptions.TopicReport{},
 		oldest: map[subscriptions.TopicName]time.Duration{}, names: namesOf(o)}
 	for i := range o.Topics {
@@ -74,9 +86,6 @@ func attention(o subscriptions.Overview, warnings []string, expiring []subscript
 	}
 	for _, n := range o.Store.Nodes {
 		all = append(all, a.memory(n)...)
-	}
-	for _, w := range warnings {
-		all = append(all, notice{Severity: note, Words: saying(o.At, sentence(w))})
 	}
 	for _, t := range o.Topics {
 		all = append(all, a.topic(t)...)

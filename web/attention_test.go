@@ -133,7 +133,7 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, n := range attention(survey(c.topics, testReport("billing", c.change)), c.warnings, c.expiring) {
+			for _, n := range attention(survey(c.topics, testReport("billing", c.change)), serverNotices(now, true, c.warnings), c.expiring) {
 				got = append(got, n.Severity.String()+": "+n.String())
 			}
 			if !slices.Equal(got, c.want) {
@@ -153,7 +153,7 @@ func TestAttentionBeginsWithTheWorst(t *testing.T) {
 	o := survey(nil, testReport("a-young", growing(5*time.Minute)), testReport("b-old", growing(time.Hour)), testReport("c-open", open))
 	o.Store.Nodes = []subscriptions.NodeReport{{Address: "redis:6379", Used: 96, Max: 100}, {Address: "fine:6379", Used: 9e9}}
 	var got []string
-	for _, n := range attention(o, []string{"no append-only file"}, nil) {
+	for _, n := range attention(o, serverNotices(now, true, []string{"no append-only file"}), nil) {
 		got = append(got, n.Subject)
 	}
 	if want := []string{"", "c-open", "b-old", "a-young", ""}; !slices.Equal(got, want) {

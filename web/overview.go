@@ -41,9 +41,12 @@ func (s *Site) overview(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	_, warnings := s.options.Warnings(r.Context())
+	ready, warnings, err := s.health.get(r.Context())
+	if err != nil {
+		return page{}, err
+	}
 	d := overviewData{
-		Attention: attention(o, warnings, expiring),
+		Attention: attention(o, serverNotices(o.At, ready, warnings), expiring),
 		Table:     newTable(o, o.Subscriptions, readQuery(r.URL)),
 		Totals:    totalsOf(o),
 		Names:     namesOf(o),

@@ -25,7 +25,7 @@ type Options struct {
 	// Explain finds the HTTP status of an error and what a reader may see of it.
 	Explain func(ctx context.Context, err error) (status int, message string)
 	// Warnings are what the operator should mend about the store and the server, and nothing about single subscriptions, of which the
-	// page speaks itself; Ready is false when it cannot serve.
+	// page speaks itself; ready is false when it cannot serve. It is asked at most about once a second, however many look.
 	Warnings func(context.Context) (ready bool, warnings []string)
 	// Secure tells that readers come by TLS, which is taken off before requests get here.
 	Secure bool
@@ -70,6 +70,7 @@ type Site struct {
 	backend Backend
 	options Options
 	log     *slog.Logger
+	health  *health
 	mux     *http.ServeMux
 	guard   *http.CrossOriginProtection
 
@@ -82,7 +83,7 @@ type Site struct {
 func New(backend Backend, o Options) *Site {
 	o = o.withDefaults()
 	s := &Site{
-		backend: backend, options: o, log: o.Logger,
+		backend: backend, options: o, log: o.Logger, health: newHealth(o.Warnings),
 		mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(),
 		streams: make(chan struct{}, o.Streams), drain: make(chan struct{}),
 	}

@@ -5,6 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"postrider/storage/redistest"
 )
 
 // askFor asks a server for a path, with pairs of headers.
@@ -70,5 +75,32 @@ func TestPageStreamsEndWithTheServer(t *testing.T) {
 	rest, err := io.ReadAll(answer.Body)
 	if err != nil || !strings.HasSuffix(string(rest), "event: bye\ndata: \n\n") {
 		t.Errorf("the stream ends with %q: %v", rest[max(0, len(rest)-50):], err)
+	}
+}
+
+// However many look at the page, Redis is asked how it is a few times a second: for the page, and for the figures on it.
+func TestManyReadersAskRedisNoMore(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	a := startApp(t, func(c *Config) { c.RedisURL = redis.URL() })
+	before, began := redis.CommandCalls(t), time.Now()
+	const views = 400
+	var readers errgroup.Group
+	readers.SetLimit(20)
+	for range views {
+		readers.Go(func() error {
+			answer, err := http.Get(a.URL() + "/")
+			if err != nil {
+				return err
+			}
+			return answer.Body.Close()
+		})
+	}
+	if err := readers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	seconds := int(time.Since(began)/time.Second) + 1
+	if n := redis.CommandCalls(t).Since(before)["info"]; n > int64(2*(seconds+1)) {
+		t.Errorf("%d views within %d s cost %d INFO", views, seconds, n)
 	}
 }
