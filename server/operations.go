@@ -16,7 +16,7 @@ type Operations interface {
 	// GetOperation and CancelOperation: NOT_FOUND, INVALID_ARGUMENT.
 	GetOperation(context.Context, subscriptions.OperationName) (subscriptions.Operation, error)
 	CancelOperation(context.Context, subscriptions.OperationName) (subscriptions.Operation, error)
-	// ListOperations: INVALID_ARGUMENT.
+	// ListOperations lists the newest first. INVALID_ARGUMENT.
 	ListOperations(ctx context.Context, project string, p subscriptions.Page) (page []subscriptions.Operation, next string, err error)
 }
 

@@ -103,54 +103,6 @@ func (s *Service) countLetters(ctx context.Context, topic Topic, holder Subscrip
 	return res.End, p, nil
 }
 
-// GetOperation returns an operation. NOT_FOUND, INVALID_ARGUMENT.
-func (s *Service) GetOperation(ctx context.Context, name OperationName) (Operation, error) {
-	if err := name.Validate(); err != nil {
-		return Operation{}, err
-	}
-	op, err := s.store.Operation(ctx, name)
-	if CodeOf(err) == NotFound {
-		return op, Errorf(NotFound, "%s does not exist", name)
-	}
-	return op, err
-}
-
-// ListOperations lists the operations of a project by name. Those that ended are
-// kept for OperationLife. INVALID_ARGUMENT.
-func (s *Service) ListOperations(ctx context.Context, project string, p Page) ([]Operation, string, error) {
-	if err := ValidateProject(project); err != nil {
-		return nil, "", err
-	}
-	size, after, err := p.start()
-	if err != nil {
-		return nil, "", err
-	}
-	return listed(size, after, func(o Operation) string { return o.Name.ID }, func(Operation) bool { return true },
-		func(after string, limit int) ([]Operation, error) {
-			return s.store.ListOperations(ctx, project, after, limit)
-		})
-}
-
-// CancelOperation asks an operation to end, which it does within seconds. What it
-// did stays done. One that has ended stays as it is. NOT_FOUND, INVALID_ARGUMENT.
-func (s *Service) CancelOperation(ctx context.Context, name OperationName) (Operation, error) {
-	return s.changeOperation(ctx, name, func(op *Operation) { op.CancelRequested = true })
-}
-
-// changeOperation changes an operation that has not ended.
-func (s *Service) changeOperation(ctx context.Context, name OperationName, change func(*Operation)) (Operation, error) {
-	return replaced(
-		func() (Operation, error) { return s.GetOperation(ctx, name) },
-		func(op Operation) (Operation, error) {
-			if !op.Done {
-				change(&op)
-			}
-			op.Revision++
-			return op, nil
-		},
-		func(op Operation) error { return s.store.ReplaceOperation(ctx, op) })
-}
-
 // workBatch is how many dead letters are moved at once.
 const workBatch = 100
 

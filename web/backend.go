@@ -75,7 +75,7 @@ type Operations interface {
 	Purge(context.Context, subscriptions.DeadLetterWork) (subscriptions.Operation, error)
 	// GetOperation returns an operation. NOT_FOUND, INVALID_ARGUMENT.
 	GetOperation(context.Context, subscriptions.OperationName) (subscriptions.Operation, error)
-	// ListOperations lists those of a project by name. INVALID_ARGUMENT.
+	// ListOperations lists those of a project, the newest first. INVALID_ARGUMENT.
 	ListOperations(context.Context, string, subscriptions.Page) ([]subscriptions.Operation, string, error)
 	// CancelOperation asks one to end. NOT_FOUND, INVALID_ARGUMENT.
 	CancelOperation(context.Context, subscriptions.OperationName) (subscriptions.Operation, error)

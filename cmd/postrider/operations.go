@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,6 @@ func newOperationsList(p process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		slices.SortStableFunc(ops, func(a, b api.Operation) int { return b.Metadata.CreateTime.Compare(a.Metadata.CreateTime.Time) })
 		header := []string{"OPERATION", "KIND", "DEAD-LETTER TOPIC", "BEGAN", "MOVED", "OF", "STATE"}
 		return list(s.print, ops, header, func(op api.Operation) []string {
 			m := op.Metadata

@@ -121,7 +121,8 @@ type ClientInterface interface {
 
 	// ListOperations List the operations of a project
 	//
-	// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+	// The newest comes first, a page at a time. What begins meanwhile moves no operation to another page. One that ended is
+	// kept for 7 days.
 	//
 	// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
 	//
@@ -1424,7 +1425,8 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // ListOperations List the operations of a project
 //
-// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+// The newest comes first, a page at a time. What begins meanwhile moves no operation to another page. One that ended is
+// kept for 7 days.
 //
 // Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
 //
@@ -6622,7 +6624,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListOperationsWithResponse List the operations of a project
 	//
-	// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+	// The newest comes first, a page at a time. What begins meanwhile moves no operation to another page. One that ended is
+	// kept for 7 days.
 	//
 	// Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
 	//
@@ -9610,7 +9613,8 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 
 // ListOperationsWithResponse List the operations of a project
 //
-// Operations come sorted by name, a page at a time. One that ended is kept for 7 days.
+// The newest comes first, a page at a time. What begins meanwhile moves no operation to another page. One that ended is
+// kept for 7 days.
 //
 // Errors: INVALID_ARGUMENT for a negative `pageSize` or a `pageToken` that this list did not hand out.
 //
