@@ -83,7 +83,7 @@ func clock() func() spent {
 func benchBare(b *testing.B, r *receiver, data []byte, n int) spent {
 	client := &http.Client{Transport: NewTransport(TransportOptions{})}
 	defer client.CloseIdleConnections()
-	body := envelope(subscriptions.Subscription{}, subscriptions.Delivery{Message: subscriptions.Message{Data: data}})
+	body := envelope(&subscriptions.Subscription{}, &subscriptions.Delivery{Message: subscriptions.Message{Data: data}})
 	var next atomic.Int64
 	var all sync.WaitGroup
 	r.left.Store(int64(n))

@@ -21,7 +21,7 @@ type payload struct {
 }
 
 // payloadOf writes a message as its subscription wants it.
-func payloadOf(sub subscriptions.Subscription, d subscriptions.Delivery) payload {
+func payloadOf(sub *subscriptions.Subscription, d *subscriptions.Delivery) payload {
 	if sub.Push == nil || sub.Push.Wrapper != subscriptions.NoWrapper {
 		return payload{body: envelope(sub, d)}
 	}
@@ -37,8 +37,8 @@ const envelopeBase = 320
 
 // envelope is the body of a wrapped push. It is written by hand because each
 // message passes here once an attempt and there is only this one shape.
-func envelope(sub subscriptions.Subscription, d subscriptions.Delivery) []byte {
-	m := d.Message
+func envelope(sub *subscriptions.Subscription, d *subscriptions.Delivery) []byte {
+	m := &d.Message
 	b := make([]byte, 0, envelopeSize(sub, m))
 	b = append(b, `{"message":{`...)
 	if len(m.Data) > 0 {
@@ -68,7 +68,7 @@ func envelope(sub subscriptions.Subscription, d subscriptions.Delivery) []byte {
 }
 
 // envelopeSize is what an envelope takes unless many characters need escapes.
-func envelopeSize(sub subscriptions.Subscription, m subscriptions.Message) int {
+func envelopeSize(sub *subscriptions.Subscription, m *subscriptions.Message) int {
 	n := envelopeBase + base64.StdEncoding.EncodedLen(len(m.Data)) + len(m.OrderingKey) +
 		len(sub.Name.Project) + len(sub.Name.ID)
 	for k, v := range m.Attributes {

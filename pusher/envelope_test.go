@@ -34,9 +34,9 @@ func TestEnvelopes(t *testing.T) {
 			sub := subscriptions.Subscription{
 				Name: subscriptions.SubscriptionName{Project: "my-project", ID: "my-sub"}, DeadLetter: c.letters,
 			}
-			got := envelope(sub, subscriptions.Delivery{Message: c.message, Attempt: 3})
+			got := envelope(&sub, &subscriptions.Delivery{Message: c.message, Attempt: 3})
 			compareGolden(t, filepath.Join("testdata", name+".json"), got)
-			if n := envelopeSize(sub, c.message); name != "escapes" && len(got) > n {
+			if n := envelopeSize(&sub, &c.message); name != "escapes" && len(got) > n {
 				t.Errorf("%d bytes, more than the %d that were thought enough", len(got), n)
 			}
 		})
@@ -78,7 +78,7 @@ func FuzzEnvelope(f *testing.F) {
 				OrderingKey string
 			}
 		}
-		if err := json.Unmarshal(envelope(subscriptions.Subscription{}, subscriptions.Delivery{Message: m}), &got); err != nil {
+		if err := json.Unmarshal(envelope(&subscriptions.Subscription{}, &subscriptions.Delivery{Message: m}), &got); err != nil {
 			t.Fatal(err)
 		}
 		valid := func(s string) string { return string([]rune(s)) }
@@ -97,6 +97,6 @@ func BenchmarkEnvelope(b *testing.B) {
 	sub := subscriptions.Subscription{Name: subscriptions.SubscriptionName{Project: "my-project", ID: "my-sub"}}
 	b.ReportAllocs()
 	for b.Loop() {
-		envelope(sub, d)
+		envelope(&sub, &d)
 	}
 }

@@ -62,6 +62,9 @@ func (w *worker) logRefusal(p *push) {
 // logBreaker tells of a breaker that has opened or closed, by a push, or by hand
 // if there is none.
 func (w *worker) logBreaker(c change, p *push) {
+	if c == unchanged {
+		return // as after nearly every push
+	}
 	b := &w.flow.breaker
 	attrs := []any{"subscription", w.sub.Name.String(), "endpoint", w.target.shown}
 	switch c {

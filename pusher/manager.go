@@ -120,13 +120,14 @@ func (m *Manager) Run(fetch, work context.Context) error {
 	stop := m.backend.Owned(m.own)
 	defer stop()
 
-	workers := map[string]running{}
+	workers, crew := map[string]running{}, newCrew()
+	defer crew.dismiss()
 	var all sync.WaitGroup
 	for {
 		select {
 		case <-m.changed:
 			m.reconcile(workers, func(sub subscriptions.Subscription) running {
-				return m.start(fetch, work, &all, sub)
+				return m.start(fetch, work, &all, crew, sub)
 			})
 		case <-fetch.Done():
 			all.Wait()
@@ -175,11 +176,11 @@ func (m *Manager) reconcile(workers map[string]running, start func(subscriptions
 }
 
 // start runs a worker until it is told to stop or fetch ends.
-func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, sub subscriptions.Subscription) running {
+func (m *Manager) start(fetch, work context.Context, all *sync.WaitGroup, crew *crew, sub subscriptions.Subscription) running {
 	fetch, stop := context.WithCancel(fetch)
 	w := &worker{
 		backend: m.backend, transports: m.transports, userAgent: m.userAgent, issuer: m.issuer, log: m.log,
-		trouble: &m.trouble, places: &m.places, observer: m.observer,
+		trouble: &m.trouble, places: &m.places, observer: m.observer, crew: crew,
 		inbox: newInbox(), store: newPauses(minStoreWait, maxStoreWait),
 	}
 	w.fresh = true

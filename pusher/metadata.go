@@ -14,8 +14,8 @@ import (
 
 // metadata makes headers of what a message has beside its data: our own, and one
 // of each attribute that can be one.
-func metadata(sub subscriptions.Subscription, d subscriptions.Delivery) http.Header {
-	m := d.Message
+func metadata(sub *subscriptions.Subscription, d *subscriptions.Delivery) http.Header {
+	m := &d.Message
 	h := make(http.Header, len(m.Attributes)+5)
 	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
 		if value := m.Attributes[name]; safeHeader(name) && httpguts.ValidHeaderFieldValue(value) {

@@ -46,7 +46,7 @@ func TestUnwrappedPushes(t *testing.T) {
 				Push: &subscriptions.PushConfig{},
 			}
 			unwrapped(c.writeMetadata)(&sub)
-			p := payloadOf(sub, subscriptions.Delivery{Message: c.message, Attempt: 3})
+			p := payloadOf(&sub, &subscriptions.Delivery{Message: c.message, Attempt: 3})
 			var wire bytes.Buffer
 			request := newTarget("https://user:secret@endpoint.example/path", "Postrider/test").request(t.Context(), p)
 			if err := request.Write(&wire); err != nil {
@@ -109,7 +109,7 @@ func FuzzUnwrapped(f *testing.F) {
 		unwrapped(true)(&sub)
 		m := subscriptions.Message{Data: data, OrderingKey: key, Attributes: map[string]string{name: value}}
 		var wire bytes.Buffer
-		request := target.request(context.Background(), payloadOf(sub, subscriptions.Delivery{Message: m}))
+		request := target.request(context.Background(), payloadOf(&sub, &subscriptions.Delivery{Message: m}))
 		if err := request.Write(&wire); err != nil {
 			t.Fatal(err)
 		}

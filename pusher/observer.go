@@ -10,11 +10,13 @@ import (
 )
 
 // Observer hears of pushes: for counters and traces. Its methods may be called
-// from any goroutine, and must not block.
+// from any goroutine, must not block, and keep nothing of what they point to.
 type Observer interface {
 	// Pushing is called before a message is POSTed. It may return headers to send
-	// with it, and what to call with the outcome; nil is nothing.
-	Pushing(context.Context, subscriptions.Subscription, subscriptions.Delivery) (http.Header, func(Pushed))
+	// with it, and what else to call with the outcome; nil is nothing.
+	Pushing(context.Context, *subscriptions.Subscription, *subscriptions.Delivery) (http.Header, func(Pushed))
+	// Pushed is called with the outcome of every push.
+	Pushed(*subscriptions.Subscription, Pushed)
 }
 
 // Pushed is what came of a push.
@@ -30,17 +32,24 @@ type Pushed struct {
 // Accepted tells whether the message is acked.
 func (p Pushed) Accepted() bool { return p.Outcome == string(outAcked) }
 
-// observed is the target of one attempt with the observer's headers, and what to
-// call with the outcome.
-func (w *worker) observed(ctx context.Context, p *push, d subscriptions.Delivery) (http.Header, func()) {
+// announce tells the observer that a message is POSTed now. What it returns are
+// the headers to send with it, and what else to call with the outcome.
+func (w *worker) announce(ctx context.Context, p *push, d *subscriptions.Delivery) (http.Header, func(Pushed)) {
 	if w.observer == nil {
-		return nil, func() {}
+		return nil, nil
 	}
-	header, done := w.observer.Pushing(ctx, p.sub, d)
-	return header, func() {
-		if done != nil {
-			done(Pushed{Outcome: string(p.reason.outcome()), Status: p.answer.status, Took: p.took})
-		}
+	return w.observer.Pushing(ctx, &p.sub, d)
+}
+
+// observed tells the observer, and also, of the outcome.
+func (w *worker) observed(p *push, also func(Pushed)) {
+	if w.observer == nil {
+		return
+	}
+	pushed := Pushed{Outcome: string(p.reason.outcome()), Status: p.answer.status, Took: p.took}
+	w.observer.Pushed(&p.sub, pushed)
+	if also != nil {
+		also(pushed)
 	}
 }
 

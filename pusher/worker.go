@@ -38,6 +38,7 @@ type worker struct {
 	trouble    *limiter // of all workers: a store that is away is one event
 	places     *places
 	observer   Observer
+	crew       *crew
 	refusals   limiter
 
 	sub    subscriptions.Subscription
@@ -331,35 +332,39 @@ func (w *worker) configure(sub subscriptions.Subscription) {
 	}
 }
 
-// start pushes one message in a goroutine of its own.
+// start pushes one message, in a goroutine of the crew.
 func (w *worker) start(g *grant, d subscriptions.Delivery, probe bool) {
 	p := &push{grant: g, receipt: d.Receipt(), attempt: d.Attempt, began: time.Now(), probe: probe}
 	w.out++
 	w.bytesOut += p.receipt.Size
-	w.posts.Go(func() { w.post(p, d) })
+	w.posts.Add(1)
+	w.crew.run(func() {
+		defer w.posts.Done()
+		w.post(p, &d)
+	})
 }
 
 // post is the life of a push outside of the worker's goroutine.
-func (w *worker) post(p *push, d subscriptions.Delivery) {
+func (w *worker) post(p *push, d *subscriptions.Delivery) {
 	defer p.over()
 	over := false
-	header, observed := w.observed(p.ctx, p, d)
+	header, also := w.announce(p.ctx, p, d)
 	report := func(a answer) {
 		p.took, p.reason = time.Since(p.began), classifyFor(a, p.sub.Terminal)
 		a.header = nil
 		p.answer = a
 		if p.reason == terminal {
-			p.terminal = &d
+			p.terminal = d
 		}
 		if a.err != nil && p.work.Err() != nil {
 			p.reason = brokenOff
 		}
 		over = a.last
-		observed()
+		w.observed(p, also)
 		w.inbox.ended(p, a.last)
 	}
 	if p.ctx.Err() == nil {
-		payload := payloadOf(p.sub, d)
+		payload := payloadOf(&p.sub, d)
 		transport, err := w.transports.of(p.sub.ClientCertificate)
 		deliver(p.ctx, transport, p.target.proved(p.ctx, d.Message.ID, payload.body, err).with(header), payload, report)
 	} else {

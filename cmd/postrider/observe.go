@@ -49,17 +49,20 @@ func (o observer) Settled(ctx context.Context, sub subscriptions.Subscription, h
 }
 
 // Pushing implements pusher.Observer.
-func (o observer) Pushing(_ context.Context, sub subscriptions.Subscription, d subscriptions.Delivery) (header http.Header, done func(pusher.Pushed)) {
-	var traced func(outcome string, accepted bool, status int)
-	if o.tracer != nil {
-		header, traced = o.tracer.Pushing(sub, d)
+func (o observer) Pushing(_ context.Context, sub *subscriptions.Subscription, d *subscriptions.Delivery) (http.Header, func(pusher.Pushed)) {
+	if o.tracer == nil {
+		return nil, nil
 	}
-	return header, func(p pusher.Pushed) {
-		o.Metrics.Pushed(sub, p.Outcome, p.Status, p.Took)
-		if traced != nil {
-			traced(p.Outcome, p.Accepted(), p.Status)
-		}
+	header, traced := o.tracer.Pushing(sub, d)
+	if traced == nil {
+		return header, nil
 	}
+	return header, func(p pusher.Pushed) { traced(p.Outcome, p.Accepted(), p.Status) }
+}
+
+// Pushed implements pusher.Observer.
+func (o observer) Pushed(sub *subscriptions.Subscription, p pusher.Pushed) {
+	o.Metrics.Pushed(sub.Name, p.Outcome, p.Status, p.Took)
 }
 
 // traceFlush is how long the last spans may take to be sent.

@@ -21,6 +21,7 @@ type Events struct {
 	ackShare    *prometheus.HistogramVec
 	pushes      *prometheus.CounterVec
 	pushTime    *prometheus.HistogramVec
+	meters      meters
 }
 
 var _ subscriptions.Observer = (*Events)(nil)
@@ -77,28 +78,41 @@ func (e *Events) Leased(_ context.Context, sub subscriptions.Subscription, at ti
 
 // Settled implements subscriptions.Observer.
 func (e *Events) Settled(_ context.Context, sub subscriptions.Subscription, how subscriptions.Settled, rs []subscriptions.Receipt) {
-	e.leases.end(sub.UID, rs, func(at time.Time) {
-		if how != subscriptions.Acked {
-			return
-		}
-		n := e.series.subscription(name{sub.Name.Project, sub.Name.ID})
-		took := time.Since(at).Seconds()
-		e.ackTime.WithLabelValues(n.project, n.id).Observe(took)
-		e.ackShare.WithLabelValues(n.project, n.id).Observe(took / sub.AckDeadline.Seconds())
-	})
+	began := e.leases.end(sub.UID, rs)
+	if how != subscriptions.Acked || len(began) == 0 {
+		return
+	}
+	n := e.series.subscription(name{sub.Name.Project, sub.Name.ID})
+	times, shares := e.ackTime.WithLabelValues(n.project, n.id), e.ackShare.WithLabelValues(n.project, n.id)
+	now, deadline := time.Now(), sub.AckDeadline.Seconds()
+	for _, at := range began {
+		took := now.Sub(at).Seconds()
+		times.Observe(took)
+		shares.Observe(took / deadline)
+	}
 }
 
 // Pushed counts a push, by what came of it (pusher.Pushed).
-func (e *Events) Pushed(sub subscriptions.Subscription, outcome string, status int, took time.Duration) {
-	n := e.series.subscription(name{sub.Name.Project, sub.Name.ID})
+func (e *Events) Pushed(sub subscriptions.SubscriptionName, outcome string, status int, took time.Duration) {
+	n := e.series.subscription(name{sub.Project, sub.ID})
+	m := e.meters.of(pushKind{n, outcome, status / 100}, e.pushMeter)
+	m.pushes.Inc()
+	if m.took != nil {
+		m.took.Observe(took.Seconds())
+	}
+}
+
+// pushMeter finds the series of one kind of push.
+func (e *Events) pushMeter(k pushKind) pushMeter {
 	class := "none"
-	if status > 0 {
-		class = strconv.Itoa(status/100) + "xx"
+	if k.class > 0 {
+		class = strconv.Itoa(k.class) + "xx"
 	}
-	e.pushes.WithLabelValues(n.project, n.id, outcome, class).Inc()
-	if status > 0 {
-		e.pushTime.WithLabelValues(n.project, n.id).Observe(took.Seconds())
+	m := pushMeter{pushes: e.pushes.WithLabelValues(k.project, k.id, k.outcome, class)}
+	if k.class > 0 {
+		m.took = e.pushTime.WithLabelValues(k.project, k.id)
 	}
+	return m
 }
 
 // forget removes the series of what was deleted.
@@ -112,5 +126,6 @@ func (e *Events) forget(topics, subs []name) {
 		e.ackShare.DeletePartialMatch(of)
 		e.pushes.DeletePartialMatch(of)
 		e.pushTime.DeletePartialMatch(of)
+		e.meters.forget(n)
 	}
 }

@@ -62,14 +62,16 @@ func (l *leases) thin(now time.Time) {
 }
 
 // end forgets leases, and tells when each of those remembered began.
-func (l *leases) end(sub string, rs []subscriptions.Receipt, began func(time.Time)) {
+func (l *leases) end(sub string, rs []subscriptions.Receipt) (began []time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	began = make([]time.Time, 0, len(rs))
 	for _, r := range rs {
 		k := leased{sub, r.ID, r.Number}
 		if at, ok := l.at[k]; ok {
 			delete(l.at, k)
-			began(at)
+			began = append(began, at)
 		}
 	}
+	return began
 }

@@ -48,8 +48,9 @@ func everything(t *testing.T, series int) *Metrics {
 	m.Leased(t.Context(), sub, time.Now().Add(-5*time.Second), []subscriptions.Delivery{d})
 	m.Settled(t.Context(), sub, subscriptions.Acked, []subscriptions.Receipt{d.Receipt()})
 	m.Settled(t.Context(), sub, subscriptions.Acked, []subscriptions.Receipt{d.Receipt()}) // again: it counts once
-	m.Pushed(sub, "REFUSED", 503, 70*time.Millisecond)
-	m.Pushed(sub, "UNREACHABLE", 0, time.Second)
+	m.Pushed(sub.Name, "REFUSED", 503, 70*time.Millisecond)
+	m.Pushed(sub.Name, "UNREACHABLE", 0, time.Second)
+	m.Pushed(sub.Name, "REFUSED", 99, time.Second) // no status that there is, but one that an endpoint can send
 	return m
 }
 
@@ -127,7 +128,7 @@ func TestBounded(t *testing.T) {
 			r.DeadLetters, r.Sources, r.Log = 1, make([]subscriptions.SubscriptionName, 1), 7
 		}))
 		sub := f.overview.Subscriptions[i].Subscription
-		m.Pushed(sub, "ACKED", 204, time.Second)
+		m.Pushed(sub.Name, "ACKED", 204, time.Second)
 	}
 	const rest = `{project_id="",subscription_id="_other"} `
 	text := scrape(t, m)
@@ -147,6 +148,12 @@ func TestBounded(t *testing.T) {
 	has(t, text, `postrider_subscription_num_undelivered_messages{project_id="p",subscription_id="sub-2"} 10`,
 		`postrider_subscription_num_undelivered_messages`+rest+"20")
 	hasNot(t, text, `"sub-0"`)
+	// One of that name that comes back later starts from nothing.
+	back := subscriptionReportOf("sub-0", func(*subscriptions.SubscriptionReport) {})
+	f.overview.Subscriptions = []subscriptions.SubscriptionReport{back}
+	scrape(t, m)
+	m.Pushed(back.Subscription.Name, "ACKED", 204, time.Second)
+	has(t, scrape(t, m), `postrider_subscription_push_requests_total{outcome="ACKED",project_id="p",response_class="2xx",subscription_id="sub-0"} 1`)
 }
 
 func TestStoreAway(t *testing.T) {
@@ -171,10 +178,11 @@ func TestSampledLeases(t *testing.T) {
 	if n := len(l.at); n > 100 || n < 30 {
 		t.Errorf("%d are remembered", n)
 	}
-	early, all := 0, 0
-	l.end("other", rs, func(time.Time) { t.Error("another subscription's") })
-	l.end("s", rs[:500], func(time.Time) { early++ })
-	l.end("s", rs, func(time.Time) { all++ })
+	if n := len(l.end("other", rs)); n > 0 {
+		t.Errorf("%d are another subscription's", n)
+	}
+	early := len(l.end("s", rs[:500]))
+	all := len(l.end("s", rs))
 	if early < all/2 || early > 2*all+4 || len(l.at) != 0 {
 		t.Errorf("of the first half %d were remembered, of the second %d", early, all)
 	}

@@ -86,7 +86,7 @@ func (t *Tracer) Settled(_ context.Context, sub subscriptions.Subscription, how 
 
 // Pushing begins the span of a push attempt. It returns the headers that carry it and what ends it; nil where the message carries
 // no trace that is recorded.
-func (t *Tracer) Pushing(sub subscriptions.Subscription, d subscriptions.Delivery) (http.Header, func(outcome string, accepted bool, status int)) {
+func (t *Tracer) Pushing(sub *subscriptions.Subscription, d *subscriptions.Delivery) (http.Header, func(outcome string, accepted bool, status int)) {
 	parent, ok := t.leases.of(leased{sub.UID, d.Message.ID, d.Number})
 	if !ok {
 		if parent = contextOf(d.Message); !parent.IsSampled() {
@@ -94,7 +94,7 @@ func (t *Tracer) Pushing(sub subscriptions.Subscription, d subscriptions.Deliver
 		}
 	}
 	ctx, span := t.tracer.Start(remote(parent), "push "+sub.Name.ID, api.WithSpanKind(api.SpanKindClient),
-		api.WithAttributes(ofMessage(sub, d.Message.ID, "process")...),
+		api.WithAttributes(ofMessage(*sub, d.Message.ID, "process")...),
 		api.WithAttributes(attribute.String("http.request.method", http.MethodPost), attribute.String("server.address", host(sub)),
 			attribute.Int("messaging.gcp_pubsub.message.delivery_attempt", d.Attempt)))
 	header := http.Header{}
@@ -112,7 +112,7 @@ func (t *Tracer) Pushing(sub subscriptions.Subscription, d subscriptions.Deliver
 }
 
 // host is the endpoint's; the rest of its URL may hold secrets.
-func host(sub subscriptions.Subscription) string {
+func host(sub *subscriptions.Subscription) string {
 	if sub.Push == nil {
 		return ""
 	}
