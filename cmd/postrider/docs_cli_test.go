@@ -41,10 +41,7 @@ func TestCommandLineDocsAreTrue(t *testing.T) {
 // checkCall parses a call as the program would, and does not run it.
 func checkCall(t *testing.T, call string) {
 	t.Helper()
-	var words []string
-	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|(?:\$\([^)]*\)|\S)+`).FindAllString(call, -1)[1:] {
-		words = append(words, strings.Trim(word, "'\""))
-	}
+	words := shellWords(call)[1:]
 	root := newRoot(process{})
 	root.InitDefaultCompletionCmd(words...)
 	c, rest, err := root.Find(words)
@@ -61,6 +58,17 @@ func checkCall(t *testing.T, call string) {
 	if err != nil {
 		t.Errorf("%s: %v", call, err)
 	}
+}
+
+// shellWords are the words of a command as a shell would have them, so far as examples go.
+func shellWords(command string) (words []string) {
+	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|(?:\$\([^)]*\)|\S)+`).FindAllString(command, -1) {
+		if quote := word[:1]; strings.Contains(`'"`, quote) {
+			word = strings.Trim(word, quote)
+		}
+		words = append(words, word)
+	}
+	return words
 }
 
 // The examples in the help are commands that there are, with their flags.

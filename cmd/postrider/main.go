@@ -44,6 +44,10 @@ func (s silentStatus) Error() string { return fmt.Sprintf("exit status %d", int(
 func execute(ctx context.Context, p process, args []string) int {
 	root := newRoot(p)
 	root.SetArgs(args)
+	if err := checkSubcommand(root, args); err != nil {
+		fmt.Fprintf(p.err, "postrider: %v\n", err)
+		return exitUsage
+	}
 	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0

@@ -261,7 +261,7 @@ func (p *planner) compare(ctx context.Context, step planned, current, wanted dec
 	for _, path := range mask {
 		// Its own value would do, if any could be set.
 		if _, err := p.change(ctx, there, current.Settable(), path); err != nil {
-			p.mistakes = append(p.mistakes, fmt.Errorf("%s: %s: %s (it is %s there, and %s here)",
+			p.mistakes = append(p.mistakes, fmt.Errorf("%s: %s: %s (it is %s there, and %s here): declare it by another name (postrider subscriptions update --help tells how to lose no message)",
 				step.At(path), step.Name, words(err), declared.Text(current.Value(path)), declared.Text(wanted.Value(path))))
 		}
 	}

@@ -24,7 +24,7 @@ ended the command (130 for Ctrl-C).`,
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%w (see %s --help)", err, c.CommandPath())
+		return usagef("%w (see %s --help)", unknownFlag(c, err), c.CommandPath())
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupServer, Title: "The server:"},

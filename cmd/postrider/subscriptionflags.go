@@ -16,6 +16,7 @@ import (
 type subscriptionFlags struct {
 	set *pflag.FlagSet
 
+	topic       string
 	push        pushFlags
 	proof       proofFlags
 	ackDeadline duration

@@ -33,7 +33,6 @@ func onSubscription(p process, c *cobra.Command, do func(context.Context, *sessi
 }
 
 func newSubscriptionCreate(p process) *cobra.Command {
-	var topic string
 	var flags subscriptionFlags
 	c := &cobra.Command{
 		Use: "create SUBSCRIPTION --topic TOPIC", Short: "Create a subscription", Args: nArgs(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -41,14 +40,14 @@ func newSubscriptionCreate(p process) *cobra.Command {
   postrider subscriptions create billing --topic orders --push-endpoint https://billing.example.com/orders \
     --min-retry-delay 1s --max-retry-delay 60s --dead-letter-topic orders-dead --max-delivery-attempts 10`,
 	}
-	c.Flags().StringVar(&topic, "topic", "", "`TOPIC` to subscribe to (required)")
+	flags.bindTopic(c.Flags())
 	_ = c.MarkFlagRequired("topic") // fails only for a flag that does not exist
 	flags.bind(c.Flags())
 	flags.bindFixed()
 	completeFlag(p, c, "topic", listTopics)
 	completeFlag(p, c, "dead-letter-topic", listTopics)
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
-		target, err := s.topic(topic)
+		target, err := s.topic(flags.topic)
 		if err != nil {
 			return err
 		}
@@ -100,14 +99,19 @@ func newSubscriptionUpdate(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use: "update SUBSCRIPTION", Short: "Change a subscription", Args: nArgs(1, 1),
 		Long: `Change a subscription. What no flag is given for stays as it is: the defaults below are those of a new subscription.
-An empty --push-endpoint makes it a pull subscription.`,
+An empty --push-endpoint makes it a pull subscription.
+` + replaceHelp,
 		Example: `  postrider subscriptions update billing --ack-deadline 60s
   postrider subscriptions update billing --max-retry-delay 5m --clear-dead-letter-policy`,
 	}
 	flags.bind(c.Flags())
 	flags.bindClear(c)
+	flags.bindRefused(c)
 	completeFlag(p, c, "dead-letter-topic", listTopics)
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {
+		if err := flags.checkFixed(c, name.ID); err != nil {
+			return err
+		}
 		sub, err := flags.subscription(s)
 		if err != nil {
 			return err
