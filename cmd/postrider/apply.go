@@ -15,11 +15,12 @@ import (
 
 func newApply(p process) *cobra.Command {
 	var files []string
-	var validateOnly, exitCode bool
+	var prune pairs
+	var validateOnly, exitCode, yes bool
 	c := &cobra.Command{
 		Use: "apply -f FILE", Short: "Make topics and subscriptions as files declare them", GroupID: groupResources, Args: noArgs,
 		Long: `Make topics and subscriptions as files declare them: create what is not there, change what differs, and leave alone what is
-not in the files. What a file does not say of a resource is as if it were created anew: a field that is left out gets its
+not in the files (but see --prune). What a file does not say of a resource is as if it were created anew: a field that is left out gets its
 default. What was changed, or would be with --validate-only, is printed field by field.
 
 A file is YAML or JSON, with any number of documents, each with "topics:" and "subscriptions:", lists of what the API calls
@@ -27,25 +28,40 @@ Topic and Subscription; "postrider export" writes one. A name is an id in --proj
 
 Everything is checked, on a copy, before anything is done: mistakes are told with their lines, among them fields that cannot
 be changed. Only the server itself knows where pushes may go and which client certificates it has. Topics come first. What
-fails half way can be mended and applied again.`,
+fails half way can be mended and applied again.
+
+--prune KEY=VALUE deletes, after all else, the topics and subscriptions that have this label and that the files do not declare,
+in the projects that the files declare something in. Everything in the files must have the label: so it marks what these files,
+and no others, look after. A topic is not deleted while a subscription that stays uses it. The plan is printed first, and it needs
+--yes: messages that a subscription has not acknowledged are lost with it.`,
 		Example: `  postrider apply -f messaging.yaml --validate-only
   postrider apply -f messaging.yaml
   postrider export --project staging --short-names | postrider apply --project production -f -
+  postrider apply -f messaging.yaml --prune managed-by=checkout --validate-only
+  postrider apply -f messaging.yaml --prune managed-by=checkout --yes
   postrider apply -f messaging.yaml --validate-only --exit-code || echo "the server is not what the file says"`,
 	}
 	c.Flags().StringArrayVarP(&files, "file", "f", nil, "`FILE` to read, - for standard input; may be repeated (required)")
 	_ = c.MarkFlagRequired("file") // fails only for a flag that does not exist
 	c.Flags().BoolVar(&validateOnly, "validate-only", false, "change nothing, and print what would be done")
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "with --validate-only: exit with 3 if something would be done")
+	c.Flags().Var(&prune, "prune", "`KEY=VALUE` of a label: delete what has it and is not in the files; repeated, of all these labels")
+	c.Flags().BoolVar(&yes, "yes", false, "with --prune: delete it; without this nothing is done if there is something to delete")
 	return clientCommand(p, c, func(ctx context.Context, s *session, _ []string) error {
-		if exitCode && !validateOnly {
+		switch {
+		case exitCode && !validateOnly:
 			return usagef("--exit-code is for --validate-only")
+		case yes && prune == nil:
+			return usagef("--yes is for --prune")
 		}
 		resources, err := readDeclared(p, files, s.project)
 		if err != nil {
 			return err
 		}
-		steps, err := s.plan(ctx, resources)
+		if prune != nil && len(resources) == 0 {
+			return usageError{errNothingDeclared}
+		}
+		steps, err := s.plan(ctx, resources, prune)
 		if err != nil {
 			return err
 		}
@@ -54,7 +70,12 @@ fails half way can be mended and applied again.`,
 				fmt.Fprintf(p.err, "postrider: %s\n", printable(note))
 			}
 		}
-		return (&application{session: s, validateOnly: validateOnly, exitCode: exitCode}).run(ctx, steps)
+		a := &application{session: s, validateOnly: validateOnly, exitCode: exitCode, prunes: prune != nil}
+		if what := doomed(steps); what != "" && !validateOnly && !yes {
+			a.validateOnly = true
+			return errors.Join(a.run(ctx, steps), unconfirmed(what))
+		}
+		return a.run(ctx, steps)
 	})
 }
 
@@ -86,7 +107,7 @@ func readFile(p process, name, project string) ([]declared.Resource, error) {
 // application is one run of apply.
 type application struct {
 	*session
-	validateOnly, exitCode bool
+	validateOnly, exitCode, prunes bool
 
 	told  []appliedStep
 	count map[string]int
@@ -97,6 +118,7 @@ type appliedStep struct {
 	Name    string          `json:"name"`
 	Action  string          `json:"action"`
 	Changes []appliedChange `json:"changes,omitempty"`
+	Loses   string          `json:"loses,omitempty"`
 }
 
 type appliedChange struct {
@@ -141,13 +163,17 @@ func (a *application) do(ctx context.Context, step planned) error {
 		_, err = place.put(ctx, step.Settable())
 	case actionUpdate:
 		_, err = place.change(ctx, step.Settable(), strings.Join(step.mask, ","))
+	case actionDelete:
+		if err = place.drop(ctx); notThere(err) {
+			err = nil // somebody else was quicker
+		}
 	}
 	return err
 }
 
 // tell says what was done, or would be.
 func (a *application) tell(step planned) error {
-	told := appliedStep{Name: step.Name, Action: step.action}
+	told := appliedStep{Name: step.Name, Action: step.action, Loses: step.loses}
 	for _, c := range step.changes {
 		told.Changes = append(told.Changes, appliedChange{c.Path, c.From, c.To})
 	}
@@ -158,6 +184,11 @@ func (a *application) tell(step planned) error {
 	}
 	if err := a.print.line("%-9s  %s", a.word(step.action), step.Name); err != nil {
 		return err
+	}
+	if step.loses != "" {
+		if err := a.print.line("             %s", step.loses); err != nil {
+			return err
+		}
 	}
 	for _, c := range step.changes {
 		text := declared.Text(c.To)
@@ -181,11 +212,15 @@ func (a *application) word(action string) string {
 
 func (a *application) summary() error {
 	if a.print.forPeople() {
-		how := "%d created, %d updated, %d unchanged"
+		how, pruned := "%d created, %d updated, %d unchanged", ", %d deleted"
 		if a.validateOnly {
-			how = "%d to create, %d to update, %d unchanged"
+			how, pruned = "%d to create, %d to update, %d unchanged", ", %d to delete"
 		}
-		return a.print.line(how, a.count[actionCreate], a.count[actionUpdate], a.count[actionUnchanged])
+		text := fmt.Sprintf(how, a.count[actionCreate], a.count[actionUpdate], a.count[actionUnchanged])
+		if a.prunes {
+			text += fmt.Sprintf(pruned, a.count[actionDelete])
+		}
+		return a.print.line("%s", text)
 	}
 	b, err := json.Marshal(a.told)
 	if err != nil {

@@ -336,7 +336,7 @@ func TestApplyTellsForPrograms(t *testing.T) {
 		t.Errorf("exit status %d, %s", status, errors)
 	}
 	decode(t, out, &steps)
-	if got := fmt.Sprint(steps); got != "[{projects/demo/topics/orders update [{labels.a b c}]} {projects/demo/topics/same unchanged []} {projects/demo/topics/new create []}]" {
+	if got := fmt.Sprint(steps); got != "[{projects/demo/topics/orders update [{labels.a b c}] } {projects/demo/topics/same unchanged [] } {projects/demo/topics/new create [] }]" {
 		t.Error(got)
 	}
 }

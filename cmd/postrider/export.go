@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -43,13 +44,36 @@ subscription keeps them.`,
 	})
 }
 
-// everything is all of the project that can be declared. What is left out is told to notes.
-func (s *session) everything(ctx context.Context, notes io.Writer) ([]declared.Resource, error) {
+// everything is all of the session's project that can be declared. What is left out is told to notes.
+func (s *session) everything(ctx context.Context, notes io.Writer) (all []declared.Resource, err error) {
+	there, err := s.resources(ctx, s.project)
+	for _, r := range there {
+		if isTail(r) {
+			continue
+		}
+		if problem := beyondChange(r); problem != "" {
+			fmt.Fprintf(notes, "postrider: %s is left out: it cannot be created again\n", r.Name)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+// isTail tells of a subscription that "postrider tail" made for itself.
+func isTail(r declared.Resource) bool {
+	labels, _ := r.Fields["labels"].(map[string]any)
+	_, temporary := labels[tailLabel]
+	return temporary
+}
+
+// resources are all topics and subscriptions of a project, in this order.
+func (s *session) resources(ctx context.Context, project string) (all []declared.Resource, err error) {
 	topics, err := everyPage(func(token string) ([]json.RawMessage, string, error) {
 		page, err := call[struct {
 			Topics        []json.RawMessage
 			NextPageToken string
-		}](s.ListTopics(ctx, s.project, &api.ListTopicsParams{PageSize: exportPage, PageToken: token}))
+		}](s.ListTopics(ctx, project, &api.ListTopicsParams{PageSize: exportPage, PageToken: token}))
 		return page.Topics, page.NextPageToken, err
 	})
 	if err != nil {
@@ -59,37 +83,25 @@ func (s *session) everything(ctx context.Context, notes io.Writer) ([]declared.R
 		page, err := call[struct {
 			Subscriptions []json.RawMessage
 			NextPageToken string
-		}](s.ListSubscriptions(ctx, s.project, &api.ListSubscriptionsParams{PageSize: exportPage, PageToken: token}))
+		}](s.ListSubscriptions(ctx, project, &api.ListSubscriptionsParams{PageSize: exportPage, PageToken: token}))
 		return page.Subscriptions, page.NextPageToken, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	all, err := exported(nil, declared.Topic, topics, notes)
-	if err != nil {
-		return nil, err
-	}
-	return exported(all, declared.Subscription, subs, notes)
-}
-
-// exportPage is how many resources are asked for at a time.
-const exportPage = 1000
-
-func exported(all []declared.Resource, kind declared.Kind, answers []json.RawMessage, notes io.Writer) ([]declared.Resource, error) {
-	for _, answer := range answers {
+	for i, answer := range slices.Concat(topics, subs) {
+		kind := declared.Topic
+		if i >= len(topics) {
+			kind = declared.Subscription
+		}
 		r, err := declared.FromServer(kind, answer)
 		if err != nil {
 			return nil, err
-		}
-		labels, _ := r.Fields["labels"].(map[string]any)
-		if _, temporary := labels[tailLabel]; temporary {
-			continue
-		}
-		if problem := beyondChange(r); problem != "" {
-			fmt.Fprintf(notes, "postrider: %s is left out: it cannot be created again\n", r.Name)
-			continue
 		}
 		all = append(all, r)
 	}
 	return all, nil
 }
+
+// exportPage is how many resources are asked for at a time.
+const exportPage = 1000

@@ -15,11 +15,12 @@ import (
 	"postrider/subscriptions"
 )
 
-// What is done to a resource that is declared.
+// What is done to a resource that is declared, or with --prune is not.
 const (
 	actionCreate    = "create"
 	actionUpdate    = "update"
 	actionUnchanged = "unchanged"
+	actionDelete    = "delete"
 )
 
 // planned is a resource that a file declares, and what is to be done so that the server has it.
@@ -29,6 +30,7 @@ type planned struct {
 	changes []declared.Change
 	mask    []string // of an update
 	notes   []string // what of the file has no effect
+	loses   string   // what is lost when it is deleted
 }
 
 // mistakes are errors of files, each with its line.
@@ -75,8 +77,8 @@ type planner struct {
 }
 
 // plan judges resources and compares them with those of the server. The answer is in the order in which to go on: topics
-// first, and of them those that take dead letters.
-func (s *session) plan(ctx context.Context, resources []declared.Resource) ([]planned, error) {
+// first, and of them those that take dead letters; last what prune selects and resources lack.
+func (s *session) plan(ctx context.Context, resources []declared.Resource, prune pairs) ([]planned, error) {
 	rehearsal, err := newRehearsal()
 	if err != nil {
 		return nil, err
@@ -97,6 +99,9 @@ func (s *session) plan(ctx context.Context, resources []declared.Resource) ([]pl
 		return nil, err
 	}
 	steps, err := p.rehearse(ctx, resources)
+	if err == nil && prune != nil {
+		steps, err = p.prune(ctx, steps, prune)
+	}
 	return steps, cmp.Or(err, p.mistakes.err())
 }
 
