@@ -111,6 +111,9 @@ func apiOperation(op subscriptions.Operation) api.Operation {
 		TotalMessages: wire.Int64(p.Total), TotalIsLowerBound: p.AtLeast, MovedMessages: wire.Int64(p.Moved), FailedMessages: wire.Int64(p.Failed),
 		FailureReason: p.Reason, WaitingReason: p.Waiting, CancelRequested: op.CancelRequested,
 	}
+	for _, id := range op.NotFound {
+		m.NotFoundMessageIDs = append(m.NotFoundMessageIDs, id.String())
+	}
 	if q.Subscription.ID != "" {
 		m.Subscription = q.Subscription.String()
 	}

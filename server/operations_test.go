@@ -86,6 +86,10 @@ func TestPurgeDeadLetters(t *testing.T) {
 		if m["movedMessages"] != "1" || m["kind"] != "PURGE" || m["filter"].(fields)["text"] != "a" {
 			t.Fatalf("the operation ended as %v", m)
 		}
+		gone := s.do("POST "+extensions+subPath+":purgeDeadLetters", `{"validateOnly": true, "filter": {"messageIds": ["7-11234"]}}`).ok()
+		if m := gone["metadata"].(fields); m["totalMessages"] != nil || fmt.Sprint(m["notFoundMessageIds"]) != "[7-11234]" {
+			t.Fatalf("of an id that is not there it says %v", m)
+		}
 		if left := s.do(graveyardPath, `{}`).list("deadLetters"); len(left) != 1 {
 			t.Fatalf("left: %v", left)
 		}

@@ -115,29 +115,48 @@ func (f DeadLetterFilter) bounds() (low, high MessageID) {
 type letterSearch struct {
 	DeadLetterQuery
 	text      []byte
-	ids       map[MessageID]bool
+	ids       []MessageID // those of the filter, sorted
 	low, high MessageID
 }
 
 func (q DeadLetterQuery) search() *letterSearch {
 	l := &letterSearch{DeadLetterQuery: q, text: bytes.ToLower([]byte(q.Text))}
 	l.low, l.high = q.bounds()
-	if len(q.IDs) > 0 {
-		l.ids = map[MessageID]bool{}
-		for _, id := range q.IDs {
-			l.ids[id] = true
-		}
-	}
+	l.ids = slices.SortedFunc(slices.Values(q.distinctIDs()), MessageID.Compare)
 	return l
 }
 
 // selects tells whether a dead letter is looked for.
 func (l *letterSearch) selects(m Message, o Origin) bool {
 	return m.ID.Compare(l.low) >= 0 && m.ID.Compare(l.high) <= 0 &&
-		(l.ids == nil || l.ids[m.ID]) &&
+		l.names(m.ID) &&
 		(l.Subscription == SubscriptionName{} || o.Subscription == l.Subscription) &&
 		(l.From == SubscriptionName{} || o.Subscription == l.From) &&
 		l.hasText(m)
+}
+
+// names tells whether an id is one of those that were named, if any were.
+func (l *letterSearch) names(id MessageID) bool {
+	_, found := slices.BinarySearchFunc(l.ids, id, MessageID.Compare)
+	return found || len(l.ids) == 0
+}
+
+// named are the ids that lie after another one, of those that were named.
+func (l *letterSearch) namedAfter(id MessageID) []MessageID {
+	i, found := slices.BinarySearchFunc(l.ids, id, MessageID.Compare)
+	if found {
+		i++
+	}
+	return l.ids[i:]
+}
+
+// most is how many messages after a place are worth a look at once: what lies
+// between ids that were named is passed over.
+func (l *letterSearch) most(after PeekPlace, limit int) int {
+	if len(l.ids) == 0 {
+		return limit
+	}
+	return min(limit, len(l.namedAfter(after.ID)))
 }
 
 func (l *letterSearch) hasText(m Message) bool {
@@ -164,10 +183,15 @@ func (l *letterSearch) hasText(m Message) bool {
 // from is the place from which on something may be selected, and past says that
 // there is nothing any more.
 func (l *letterSearch) from(p PeekPlace) (place PeekPlace, past bool) {
-	if p.ID.Compare(l.high) > 0 || p.ID == l.high {
-		p.Part, p.ID = p.Part+1, MessageID{}
+	named := l.namedAfter(p.ID)
+	if p.ID.Compare(l.high) >= 0 || len(l.ids) > 0 && len(named) == 0 {
+		p.Part, p.ID, named = p.Part+1, MessageID{}, l.ids
 	}
-	if before := l.low.before(); p.ID.Compare(before) < 0 {
+	low := l.low
+	if len(named) > 0 && named[0].Compare(low) > 0 {
+		low = named[0]
+	}
+	if before := low.before(); p.ID.Compare(before) < 0 {
 		p.ID = before
 	}
 	return p, p.Part > PeekAhead
@@ -319,7 +343,7 @@ func (s *Service) searchHolder(ctx context.Context, holder Subscription, page *l
 			return false, nil
 		}
 		page.steps--
-		res, err := s.peekHolder(ctx, holder, from, page.size-len(page.letters))
+		res, err := s.peekHolder(ctx, holder, from, page.search.most(from, page.size-len(page.letters)))
 		if err != nil {
 			return false, err
 		}

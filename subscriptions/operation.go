@@ -40,6 +40,9 @@ type Operation struct {
 	PerSecond float64
 
 	Progress OperationProgress
+	// NotFound are those of the Query's IDs that named nothing to move when it began,
+	// in the order in which they were asked for. Total counts the others.
+	NotFound []MessageID
 	// CancelRequested asks it to end; what was moved until then stays so.
 	CancelRequested bool
 	// Done says that it has ended. Then Failure is why it did before its end, if it

@@ -1,6 +1,9 @@
 package subscriptions_test
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,4 +56,102 @@ func TestListOperations(t *testing.T) {
 			w.wantCode(err, subscriptions.InvalidArgument)
 		}
 	})
+}
+
+// Which of the named ids are not there is known at once, however far apart those are that are there, and they are told for as long
+// as the operation is.
+func TestNamedLettersThatAreNotThere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withDead("morgue")
+		w.subscribe("orders", "shipping", deadLetterTo("dead"))
+		w.die("orders", "shipping", "another") // it is one of billing, too, without the text
+		var texts []string
+		for i := range 30 {
+			texts = append(texts, fmt.Sprintf("text %02d", i))
+		}
+		w.die("orders", "billing", texts...)
+		all := w.letters(100, fromSub("billing"))
+		anothers := w.letters(10, fromSub("shipping"))[0].Message.ID
+		got := w.pull("morgue")
+		w.ack("morgue", slices.DeleteFunc(got, func(r subscriptions.Received) bool { return r.Message.ID != all[10].Message.ID }))
+		never := subscriptions.NewMessageID(1, 1, 1)
+		q := fromSub("billing")
+		q.Text = "text"
+		q.IDs = []subscriptions.MessageID{all[20].Message.ID, all[10].Message.ID, never, all[1].Message.ID, anothers, never, all[20].Message.ID}
+		missing := []subscriptions.MessageID{all[10].Message.ID, never, anothers}
+		dry, err := w.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: q, ValidateOnly: true})
+		w.must(err)
+		w.want(dry.NotFound, missing)
+		w.want(dry.Progress.Total, 2)
+		op, err := w.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: q})
+		w.must(err)
+		w.want(op.NotFound, missing)
+		op = w.operated(op, nil)
+		w.want(op.NotFound, missing)
+		w.want(op.Progress.Moved, 2)
+		back := []string{string(all[1].Message.Data), string(all[20].Message.Data)}
+		slices.Sort(back) // as they were published
+		w.want(w.pullTexts("billing"), back)
+		purged := w.operated(w.Purge(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: q}))
+		w.want(purged.NotFound, []subscriptions.MessageID{all[20].Message.ID, all[10].Message.ID, never, all[1].Message.ID, anothers})
+		w.want(purged.Progress.Total, 0)
+		w.want(len(w.letters(100, fromSub("billing"))), 28)
+	})
+}
+
+// More lies between those that are named than is looked at to count.
+func TestNamedLettersFarApart(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withDead("morgue")
+		q := fromSub("billing")
+		for _, text := range []string{"a", "b", "c"} {
+			began := time.Now()
+			w.die("orders", "billing", text)
+			here := fromSub("billing")
+			here.Since = began
+			q.IDs = append(q.IDs, w.letters(10, here)[0].Message.ID)
+			for range 11 {
+				w.publish("dead", slices.Repeat([]string{"x"}, 1_000)...)
+			}
+		}
+		op, err := w.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: q})
+		w.must(err)
+		w.want(fmt.Sprint(op.Progress.Total, op.Progress.AtLeast, op.NotFound), "3 false []")
+		w.want(w.operated(op, nil).Progress.Moved, 3)
+		w.want(w.pullTexts("billing"), "[a b c]")
+	})
+}
+
+// meanwhile is a store on which something happens after so many looks at messages.
+type meanwhile struct {
+	subscriptions.Store
+	looks int
+	do    func()
+}
+
+func (m *meanwhile) Peek(ctx context.Context, r subscriptions.PeekRequest) (subscriptions.PeekResult, error) {
+	res, err := m.Store.Peek(ctx, r)
+	if m.looks--; m.looks == 0 {
+		m.do()
+	}
+	return res, err
+}
+
+// A letter that a subscriber leases while it is looked for is found.
+func TestNamedLetterThatIsLeasedMeanwhile(t *testing.T) {
+	for looks := 1; looks <= 3; looks++ {
+		inWorld(t, func(w *world) {
+			w.withDead("morgue")
+			w.die("orders", "billing", "a", "b", "c", "d")
+			all := w.letters(10, fromSub("billing"))
+			q := fromSub("billing")
+			q.IDs = []subscriptions.MessageID{all[0].Message.ID, all[3].Message.ID}
+			store := &meanwhile{w.store, looks, func() { w.want(w.pullTexts("morgue"), "[a b c d]") }}
+			server := subscriptions.NewService(store, subscriptions.Options{})
+			op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: q, ValidateOnly: true})
+			w.must(err)
+			w.want(fmt.Sprint(op.Progress.Total, op.NotFound), "2 []")
+			w.want(store.looks <= 0, true)
+		})
+	}
 }

@@ -20,9 +20,6 @@ type DeadLetterWork struct {
 	ValidateOnly bool
 }
 
-// countSteps bounds how much is looked at to count dead letters: about 10,000.
-const countSteps = 50
-
 // Redrive begins to move dead letters back, each to the subscription that it came
 // from and to no other: with the message id and the publish time that it had, its
 // attempts counted from one again, and the attributes RedrivenAttribute and so on. What is
@@ -51,7 +48,7 @@ func (s *Service) beginWork(ctx context.Context, kind OperationKind, w DeadLette
 	}
 	op = Operation{Kind: kind, Query: w.DeadLetterQuery, Topic: topic.Name, PerSecond: w.PerSecond}
 	op.Query.Holder = holders[0].Name
-	if op.Until, op.Progress, err = s.countLetters(ctx, topic, holders[0], w.search()); err != nil || w.ValidateOnly {
+	if err = s.countLetters(ctx, &op, topic, holders[0]); err != nil || w.ValidateOnly {
 		return op, err
 	}
 	project := topic.Name.Project
@@ -80,27 +77,6 @@ func chosen(holders []Subscription) error {
 		names = append(names, h.Name.String())
 	}
 	return Errorf(InvalidArgument, "deadLetterSubscription: required, since each subscription of the dead-letter topic holds its own copies; one of %s", strings.Join(names, ", "))
-}
-
-// countLetters counts dead letters, as far as a bounded number of steps gets. It
-// gives an id that is higher than theirs, and lower than those to come.
-func (s *Service) countLetters(ctx context.Context, topic Topic, holder Subscription, search *letterSearch) (until MessageID, p OperationProgress, err error) {
-	page := &letterPage{search: search, topic: topic, size: math.MaxInt, steps: countSteps}
-	res, err := s.peekHolder(ctx, holder, PeekPlace{}, 1)
-	if err != nil {
-		return until, p, err
-	}
-	var place PeekPlace
-	for more := true; more && page.steps > 0; {
-		if more, err = s.searchHolder(ctx, holder, page, place); err != nil {
-			return until, p, err
-		}
-		place = page.place
-		p.Total += int64(len(page.letters))
-		page.letters, page.bytes = nil, 0 // they are only counted
-		p.AtLeast = more
-	}
-	return res.End, p, nil
 }
 
 // workBatch is how many dead letters are moved at once.
@@ -134,7 +110,7 @@ func (s *Service) workStep(ctx context.Context, op *Operation, search *letterSea
 	// What is seen is moved within this time or not at all: see forgetAfter.
 	ctx, cancel := step(ctx)
 	defer cancel()
-	res, err := s.peekHolder(ctx, holder, from, op.batch())
+	res, err := s.peekHolder(ctx, holder, from, search.most(from, op.batch()))
 	if err != nil {
 		return 0, err
 	}

@@ -41,6 +41,9 @@ func newOperationView(op subscriptions.Operation, n names) operationView {
 	if op.Progress.Failed > 0 {
 		v.Sentence += ", " + count(op.Progress.Failed) + " could not be and stay"
 	}
+	if n := len(op.NotFound); n > 0 {
+		v.Sentence += ", " + count(n) + " not found"
+	}
 	switch {
 	case op.Done && op.Failure == nil:
 		v.State, v.Sentence = "done", "Done: "+v.Sentence+"."

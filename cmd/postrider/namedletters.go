@@ -4,23 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"postrider/server/api"
 	"postrider/subscriptions"
 )
-
-// absent are those of the named ids that select no dead letter. Work on dead letters tells only how many there were.
-func (l *letters) absent(ctx context.Context) ([]string, error) {
-	if len(l.filter.MessageIDs) == 0 {
-		return nil, nil
-	}
-	found, _, err := upTo(0, func(size int, token string) ([]api.DeadLetter, string, error) { return l.page(ctx, size, token) })
-	return slices.DeleteFunc(slices.Clone(l.filter.MessageIDs), func(id string) bool {
-		return slices.ContainsFunc(found, func(d api.DeadLetter) bool { return d.Message.MessageID == id })
-	}), err
-}
 
 // noSuchLetters is nil without ids.
 func noSuchLetters(ids []string) error {
@@ -33,18 +21,15 @@ func noSuchLetters(ids []string) error {
 // work lets begin work on the dead letters, and follows it. Ids that were named and are not there are an error, after the rest
 // is done.
 func (l *letters) work(ctx context.Context, begin func() (api.Operation, error), follow func(api.Operation) error) error {
-	absent, err := l.absent(ctx)
-	if err != nil {
-		return err
-	}
-	if len(absent) > 0 && len(absent) == len(l.filter.MessageIDs) {
-		return noSuchLetters(absent)
-	}
 	op, err := begin()
 	if err != nil {
 		return l.advise(ctx, err)
 	}
-	return errors.Join(follow(op), noSuchLetters(absent))
+	absent := noSuchLetters(op.Metadata.NotFoundMessageIDs)
+	if absent != nil && op.Metadata.TotalMessages == 0 {
+		return absent // there is nothing to follow
+	}
+	return errors.Join(follow(op), absent)
 }
 
 // advise puts an error of the server into the words of the command line.

@@ -329,7 +329,8 @@ type ClientInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -349,7 +350,8 @@ type ClientInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -377,7 +379,8 @@ type ClientInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -405,7 +408,8 @@ type ClientInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -579,7 +583,8 @@ type ClientInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -598,7 +603,8 @@ type ClientInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -625,7 +631,8 @@ type ClientInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -652,7 +659,8 @@ type ClientInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -1773,7 +1781,8 @@ func (c *Client) Peek(ctx context.Context, project ProjectID, subscription Subsc
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -1803,7 +1812,8 @@ func (c *Client) PurgeSubscriptionDeadLettersWithBody(ctx context.Context, proje
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -1841,7 +1851,8 @@ func (c *Client) PurgeSubscriptionDeadLetters(ctx context.Context, project Proje
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -1879,7 +1890,8 @@ func (c *Client) RedriveSubscriptionDeadLettersWithBody(ctx context.Context, pro
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -2163,7 +2175,8 @@ func (c *Client) ListDelayed(ctx context.Context, project ProjectID, topic Topic
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -2192,7 +2205,8 @@ func (c *Client) PurgeTopicDeadLettersWithBody(ctx context.Context, project Proj
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -2229,7 +2243,8 @@ func (c *Client) PurgeTopicDeadLetters(ctx context.Context, project ProjectID, t
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -2266,7 +2281,8 @@ func (c *Client) RedriveTopicDeadLettersWithBody(ctx context.Context, project Pr
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -6836,7 +6852,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -6856,7 +6873,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -6884,7 +6902,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -6912,7 +6931,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 	// dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -7086,7 +7106,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -7105,7 +7126,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -7132,7 +7154,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -7159,7 +7182,8 @@ type ClientWithResponsesInterface interface {
 	// What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 	//
 	// It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+	// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+	// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 	// is required.
@@ -9909,7 +9933,8 @@ func (c *ClientWithResponses) PeekWithResponse(ctx context.Context, project Proj
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -9935,7 +9960,8 @@ func (c *ClientWithResponses) PurgeSubscriptionDeadLettersWithBodyWithResponse(c
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -9969,7 +9995,8 @@ func (c *ClientWithResponses) PurgeSubscriptionDeadLettersWithResponse(ctx conte
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -10003,7 +10030,8 @@ func (c *ClientWithResponses) RedriveSubscriptionDeadLettersWithBodyWithResponse
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such subscription; FAILED_PRECONDITION when the subscription has no
 // dead-letter topic, or that does not exist; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
@@ -10243,7 +10271,8 @@ func (c *ClientWithResponses) ListDelayedWithResponse(ctx context.Context, proje
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -10268,7 +10297,8 @@ func (c *ClientWithResponses) PurgeTopicDeadLettersWithBodyWithResponse(ctx cont
 // What is there when it begins is dropped, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -10301,7 +10331,8 @@ func (c *ClientWithResponses) PurgeTopicDeadLettersWithResponse(ctx context.Cont
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.
@@ -10334,7 +10365,8 @@ func (c *ClientWithResponses) RedriveTopicDeadLettersWithBodyWithResponse(ctx co
 // What is there when it begins is moved, not what dies later; also what a subscriber has leased at the moment.
 //
 // It answers at once with an operation, which goes on in the background, also when a server dies, and can be watched and
-// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing.
+// cancelled. With `validateOnly` it answers how many there are, in `metadata`, and does nothing. Ids of `filter` that name
+// nothing are no error: `metadata.notFoundMessageIds` lists them at once.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT for a field out of range, and when `deadLetterSubscription`
 // is required.

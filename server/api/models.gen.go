@@ -696,6 +696,10 @@ type OperationMetadata struct {
 	// MovedMessages How many were redriven, or purged. A server that dies leaves out what it did in its last second.
 	MovedMessages wire.Int64 `json:"movedMessages,omitempty"`
 
+	// NotFoundMessageIDs Those of `filter.messageIds` that named nothing to move when it began: they were gone, belong to another subscription,
+	// or are not what the rest of `filter` selects. `totalMessages` counts the others.
+	NotFoundMessageIDs []string `json:"notFoundMessageIds,omitempty"`
+
 	// Subscription The subscription that they came from, if its dead letters were asked for.
 	Subscription string `json:"subscription,omitempty"`
 

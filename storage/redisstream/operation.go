@@ -21,6 +21,7 @@ type operationRecord struct {
 	PerSecond       float64                     `json:"perSecond,omitempty"`
 	Total           int64                       `json:"total,omitempty"`
 	AtLeast         bool                        `json:"atLeast,omitempty"`
+	NotFound        []string                    `json:"notFound,omitempty"`
 	Moved           int64                       `json:"moved,omitempty"`
 	Failed          int64                       `json:"failed,omitempty"`
 	Reason          string                      `json:"reason,omitempty"`
@@ -62,9 +63,7 @@ func encodeOperation(o subscriptions.Operation) (string, error) {
 		CancelRequested: o.CancelRequested, Done: o.Done, Created: milliOf(o.Created), Ended: milliOf(o.Ended),
 		Part: o.Place.Part, Place: o.Place.ID.String(), Until: o.Until.String(),
 	}
-	for _, id := range q.IDs {
-		r.IDs = append(r.IDs, id.String())
-	}
+	r.IDs, r.NotFound = textsOf(q.IDs), textsOf(o.NotFound)
 	if o.Failure != nil {
 		r.FailureCode, r.Failure = o.Failure.Code, o.Failure.Message
 	}
@@ -95,15 +94,28 @@ func decodeOperation(name subscriptions.OperationName, stored string) (o subscri
 	if r.FailureCode != "" {
 		o.Failure = subscriptions.Errorf(r.FailureCode, "%s", r.Failure)
 	}
-	var errs [2]error
+	var errs [4]error
 	o.Place.ID, errs[0] = subscriptions.ParseMessageID(r.Place)
 	o.Until, errs[1] = subscriptions.ParseMessageID(r.Until)
-	for _, text := range r.IDs {
+	o.Query.IDs, errs[2] = idsOf(r.IDs)
+	o.NotFound, errs[3] = idsOf(r.NotFound)
+	return o, errors.Join(errs[:]...)
+}
+
+func textsOf(ids []subscriptions.MessageID) (texts []string) {
+	for _, id := range ids {
+		texts = append(texts, id.String())
+	}
+	return texts
+}
+
+func idsOf(texts []string) (ids []subscriptions.MessageID, err error) {
+	for _, text := range texts {
 		id, err := subscriptions.ParseMessageID(text)
 		if err != nil {
-			return o, err
+			return nil, err
 		}
-		o.Query.IDs = append(o.Query.IDs, id)
+		ids = append(ids, id)
 	}
-	return o, errors.Join(errs[:]...)
+	return ids, nil
 }
