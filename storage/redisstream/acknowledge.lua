@@ -12,11 +12,12 @@
 -- gives {0}
 --
 -- A script, since the counters and the floor of the log must follow exactly from what was still outstanding.
-local members, sizes, numbers, order = {}, {}, {}, false
+local members, sizes, numbers, order = {}, {}, {}, false -- sizes and numbers as text
+local epoch = string.format('%.0f', state.epoch)
 for i = 6, #ARGV, 4 do
-  if tonumber(ARGV[i + 2]) == state.epoch then
-    members[#members + 1], sizes[#sizes + 1] = ARGV[i], tonumber(ARGV[i + 3])
-    numbers[#numbers + 1] = tonumber(ARGV[i + 1])
+  if ARGV[i + 2] == epoch then
+    local at = #members + 1
+    members[at], numbers[at], sizes[at] = ARGV[i], ARGV[i + 1], ARGV[i + 3]
     order = order or key_of(ARGV[i]) ~= nil
   end
 end
@@ -89,10 +90,21 @@ local function settle(member, size, number)
   set('bytes', state.bytes - size)
 end
 
-if #members > 0 then
+-- Mostly each is leased still, and named once: then all are outstanding, which is all there is to know about them. Otherwise
+-- those that were leased are outstanding, too, and go all the same.
+local unleased = #members > 0 and ARGV[5] == 'acked' and (not order or alone)
+  and redis.call('ZREM', LEASED, unpack(members)) == #members
+if unleased then
+  local bytes = 0
+  for i, member in ipairs(members) do
+    bytes, ended[#ended + 1] = bytes + sizes[i], key_of(member)
+  end
+  gone = members
+  set('bytes', state.bytes - bytes)
+elseif #members > 0 then
   for i, n in ipairs(redis.call('ZMSCORE', OUT, unpack(members))) do
     if n and not removed[members[i]] then
-      settle(members[i], sizes[i], numbers[i])
+      settle(members[i], tonumber(sizes[i]), tonumber(numbers[i]))
     end
   end
 end
@@ -102,5 +114,5 @@ end
 if ARGV[5] == 'acked' then
   set('used', now)
 end
-settled(gone, ARGV[5], order and not alone, before)
+settled(gone, ARGV[5], order and not alone, before, unleased)
 return {OK}

@@ -16,6 +16,7 @@
 local most = math.min(math.max(tonumber(ARGV[REST]), 1), MESSAGES_MAX)
 local most_bytes = math.min(tonumber(ARGV[REST + 1]), BYTES_MAX)
 local until_, run = now + tonumber(ARGV[REST + 2]), tonumber(ARGV[REST + 4])
+local until_score = string.format('%.0f', until_)
 load_page(load_verdicts(REST + 5))
 local last = read_end()
 local largest = math.max(1, last.max)
@@ -75,7 +76,7 @@ local function again(quota)
       return false
     end
     take(member, number + 1, number + 1 - released, size, entry[2][4])
-    lease[#lease + 1], lease[#lease + 2] = until_, member
+    lease[#lease + 1], lease[#lease + 2] = until_score, member
     delivery_args[#delivery_args + 1] = member
     delivery_args[#delivery_args + 1] = string.format('%.0f:%.0f', number + 1, released)
     return looked < BYTES_MAX
@@ -194,17 +195,18 @@ local function batch(want)
 end
 
 -- admit_late makes an entry outstanding whose time is over: dead, if it is the first of its key, else parked.
-local function admit_late(b, entry, n, size, key)
-  b.out[#b.out + 1], b.out[#b.out + 2] = n, add_late(entry, key, b.late)
+local function admit_late(b, entry, place, size, key)
+  b.out[#b.out + 1], b.out[#b.out + 2] = place, add_late(entry, key, b.late)
   b.passed, b.taking = b.passed + size, b.taking + 1
   if key then
     runs[key] = FULL
   end
 end
 
--- admit makes an entry outstanding: leased if it leads its key, else parked.
-local function admit(b, entry, n, size, key, leading)
+-- admit makes an entry outstanding: leased if it leads its key, else parked. place is its n as text.
+local function admit(b, entry, place, size, key, leading)
   local member, out, lease = member_of(entry[1]), b.out, b.lease
+  local outs, leases = #out, #lease -- to be asked once: Lua searches for the end of a list
   if key then
     enqueue(key, member)
     member = member .. ':' .. key
@@ -213,13 +215,13 @@ local function admit(b, entry, n, size, key, leading)
   local back = state.red > 0 and tonumber(redis.call('ZSCORE', letters.at, letters.bare(member)) or nil) or 0 -- higher than any number it had
   if leading then
     take(member, back + 1, 1, size, entry[2][4])
-    lease[#lease + 1], lease[#lease + 2] = until_, member
+    lease[leases + 1], lease[leases + 2] = until_score, member
     b.left = b.left - 1
   end
   if back > 0 then
     set_counts(member, leading and back + 1 or back, back)
   end
-  out[#out + 1], out[#out + 2] = n, member
+  out[outs + 1], out[outs + 2] = place, member
   b.passed, b.taking = b.passed + size, b.taking + 1
 end
 
@@ -245,13 +247,13 @@ local function new(want, room)
   end
 
   -- pass gives an entry its place; false when it does not fit.
-  local function pass(entry, n, size, key)
+  local function pass(entry, place, size, key)
     local leading, late = leads(key), is_late(entry)
     if leading and not late and not fits(size) then
       return false
     end
     if key and not leading and (overflow_of(key) or parked >= math.floor(bound / 2)) then
-      leave_in_log(key, entry[1], n, size)
+      leave_in_log(key, entry[1], place, size)
       return true
     end
     if late and not bury_late then
@@ -263,9 +265,9 @@ local function new(want, room)
       parked = parked + 1
     end
     if late then
-      admit_late(b, entry, n, size, key)
+      admit_late(b, entry, place, size, key)
     else
-      admit(b, entry, n, size, key, leading)
+      admit(b, entry, place, size, key, leading)
     end
     return true
   end
@@ -294,11 +296,11 @@ local function new(want, room)
       load_overflows(keys)
     end
     for i, entry in ipairs(entries) do
-      local n, size = read(entry)
+      local n, size, place = read(entry)
       if ahead then
         pass_over(gaps[i], entry)
       end
-      if not pass(entry, n, size, key_at[i]) then
+      if not pass(entry, place, size, key_at[i]) then
         break
       end
       if ahead then
@@ -337,16 +339,16 @@ end
 local function from_source(want, room)
   local b, stop, dropped = batch(want), false, false
 
-  local function pass(entry, n, size)
+  local function pass(entry, place, size)
     local key = ordered and key_in(entry)
     local leading, late = leads(key, true), is_late(entry)
     if leading and not late and not fits(size) then
       return false
     end
     if late then
-      admit_late(b, entry, n, size, key)
+      admit_late(b, entry, place, size, key)
     else
-      admit(b, entry, n, size, key, leading)
+      admit(b, entry, place, size, key, leading)
     end
     if key and state.over > 0 then
       redis.call('ZREM', HUNGRY, key)
@@ -369,7 +371,7 @@ local function from_source(want, room)
         count(old and 'dropped' or entry and 'late' or 'lost', 1)
         letters.forget({member})
         dropped, b.passed = true, b.passed + size
-      elseif not pass(entry, tonumber(members[i + 1]), size) then
+      elseif not pass(entry, members[i + 1], size) then
         stop = true
         break
       else
@@ -449,10 +451,9 @@ save()
 announce_due(before, after, urgent, lease_before, lease_after)
 after = after and last.due and math.min(after, last.due) or after or last.due
 local more = not purged or after and after <= now or room > 0 and news
-local reply = {OK, time_to(after), more and 1 or 0, state.epoch}
+local reply, at = {OK, time_to(after), more and 1 or 0, state.epoch}, 4
 for _, delivery in ipairs(taken) do
-  for i = 1, 4 do
-    reply[#reply + 1] = delivery[i]
-  end
+  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4] = unpack(delivery)
+  at = at + 4
 end
 return reply

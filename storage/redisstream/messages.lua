@@ -6,8 +6,11 @@ local MESSAGES_MAX, BYTES_MAX = 200, 1000000
 -- that is delivered in order, a colon and the hash of its key follow.
 local function member_of(id)
   local dash = string.find(id, '-', 1, true)
-  return string.rep('0', 14 - dash) .. string.sub(id, 1, dash)
-    .. string.rep('0', 16 - (#id - dash)) .. string.sub(id, dash + 1)
+  local padding = string.sub('0000000000000000', #id - dash + 1)
+  if dash == 14 then -- from 2001 to 2286
+    return string.sub(id, 1, 14) .. padding .. string.sub(id, 15)
+  end
+  return string.rep('0', 14 - dash) .. string.sub(id, 1, dash) .. padding .. string.sub(id, dash + 1)
 end
 
 local function id_of(member)
@@ -18,15 +21,16 @@ local function ms_of(member)
   return tonumber(string.sub(member, 1, 13))
 end
 
--- read gives n and the size of an entry of the log, sum_of the running sum of sizes up to and with it.
+-- read gives n and the size of an entry of the log, and n as text: what becomes a score should be text, since printing a number
+-- takes Redis longer than adding it. sum_of is the running sum of sizes up to and with an entry.
 local function read(entry)
   local id, h = entry[1], entry[2][2]
   local version = string.byte(h)
   if version ~= 49 and version ~= 50 then -- 1, or 2 with a time to live
     error('entry ' .. id .. ' of ' .. LOG .. ' has an unknown version')
   end
-  local n = tonumber(string.sub(id, string.find(id, '-', 1, true) + 1, -5))
-  return n, tonumber(string.sub(h, 18, 25), 16)
+  local place = string.sub(id, string.find(id, '-', 1, true) + 1, -5)
+  return tonumber(place), tonumber(string.sub(h, 18, 25), 16), place
 end
 
 -- Redriven messages are not in the log any more, or are there without their history: redriven has when each came back, which its

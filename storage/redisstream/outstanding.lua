@@ -14,15 +14,16 @@ local function forget_failures(members, first, last)
   end
 end
 
--- forget removes members from all that is kept about outstanding messages, as many at once as unpack can pass.
-local function forget(members)
+-- forget removes members from all that is kept about outstanding messages, as many at once as unpack can pass. unleased says
+-- that all were leased, and are not any more.
+local function forget(members, unleased)
   for i = 1, #members, 1000 do
     local last = math.min(i + 999, #members)
     redis.call('ZREM', OUT, unpack(members, i, last))
     redis.call('HDEL', DELIVERIES, unpack(members, i, last))
     forget_failures(members, i, last)
     letters.forget(members, i, last)
-    if redis.call('ZREM', LEASED, unpack(members, i, last)) < last - i + 1 then
+    if not unleased and redis.call('ZREM', LEASED, unpack(members, i, last)) < last - i + 1 then
       redis.call('ZREM', WAITING, unpack(members, i, last))
       redis.call('ZREM', DEAD, unpack(members, i, last))
     end
