@@ -108,7 +108,7 @@ func apiOperation(op subscriptions.Operation) api.Operation {
 	p, q := op.Progress, op.Query
 	m := api.OperationMetadata{
 		Kind: api.OperationMetadataKind(op.Kind), DeadLetterTopic: op.Topic.String(), MessagesPerSecond: op.PerSecond, Filter: apiFilter(q.DeadLetterFilter),
-		TotalMessages: wire.Int64(p.Total), TotalIsLowerBound: p.AtLeast, MovedMessages: wire.Int64(p.Moved), FailedMessages: wire.Int64(p.Failed),
+		TotalMessages: wire.Int64(p.Total), TotalIsLowerBound: p.AtLeast, MovedMessages: wire.Int64(p.Moved), GoneMessages: wire.Int64(p.Gone), FailedMessages: wire.Int64(p.Failed),
 		FailureReason: p.Reason, WaitingReason: p.Waiting, CancelRequested: op.CancelRequested,
 	}
 	for _, id := range op.NotFound {

@@ -139,14 +139,14 @@ func (m *mortalStore) ForgetRedriven(ctx context.Context, topic string, letters 
 	return m.step(func() error { return m.Store.ForgetRedriven(ctx, topic, letters) })
 }
 
-func (m *mortalStore) Remove(ctx context.Context, r subscriptions.RemoveRequest) (left []subscriptions.Receipt, err error) {
-	err = m.step(func() error { left, err = m.Store.Remove(ctx, r); return err })
-	return left, err
+func (m *mortalStore) Remove(ctx context.Context, r subscriptions.RemoveRequest) (fates []subscriptions.RemoveFate, err error) {
+	err = m.step(func() error { fates, err = m.Store.Remove(ctx, r); return err })
+	return fates, err
 }
 
-func (m *mortalStore) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) (done bool, err error) {
-	err = m.step(func() error { done, err = m.Store.Discard(ctx, topic, ids); return err })
-	return done, err
+func (m *mortalStore) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) (fates []subscriptions.RemoveFate, err error) {
+	err = m.step(func() error { fates, err = m.Store.Discard(ctx, topic, ids); return err })
+	return fates, err
 }
 
 // crashEverywhere runs act on a server that dies before its first, second, …

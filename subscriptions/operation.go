@@ -67,8 +67,11 @@ type OperationProgress struct {
 	// says that there were more than are counted.
 	Total   int64
 	AtLeast bool
-	// Moved were redriven, or purged.
+	// Moved were redriven, or purged, by this operation and no other.
 	Moved int64
+	// Gone were seen, and were not there any more when they were to be taken:
+	// somebody else had taken them.
+	Gone int64
 	// Failed could not be redriven, and stay where they are. Reason says why the
 	// last of them could not.
 	Failed int64

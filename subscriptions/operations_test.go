@@ -155,3 +155,81 @@ func TestNamedLetterThatIsLeasedMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// Two operations over the same dead letters at once, on two servers: each letter is counted by the one that took it.
+func TestTwoOperationsCountEachLetterOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		holders []string
+		purge   bool
+	}{
+		"redrive": {[]string{"morgue"}, false}, "purge": {[]string{"morgue"}, true},
+		"redrive of a topic without subscriptions": {nil, false}, "purge of a topic without subscriptions": {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.withDead(c.holders...)
+				for range 3 {
+					w.die("orders", "billing", slices.Repeat([]string{"a"}, 90)...)
+				}
+				w.stop()
+				var all []subscriptions.Operation
+				var done []func()
+				for i := range 2 {
+					store := &taken{Store: w.store}
+					server := subscriptions.NewService(store, subscriptions.Options{})
+					act := server.Redrive
+					if c.purge || i == 1 {
+						act = server.Purge
+					}
+					op, err := act(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
+					w.must(err)
+					w.want(op.Progress.Total, 270)
+					all = append(all, op)
+					done = append(done, func() { server.WorkOn(w.ctx, op.Name) })
+					if i == 0 { // the second sees all that the first sees, and comes first every other time
+						store.before = func(calls int) {
+							if calls == 2 {
+								done[1]()
+							}
+						}
+					}
+				}
+				done[0]()
+				moved := int64(0)
+				for i, op := range all {
+					op, err := w.GetOperation(w.ctx, op.Name)
+					w.must(err)
+					w.want(op.Done, true)
+					moved += op.Progress.Moved
+					if op.Progress.Moved == 0 || i == 0 && op.Progress.Gone == 0 {
+						t.Errorf("%+v: the test does not let them meet", op.Progress)
+					}
+				}
+				w.want(moved, 270)
+			})
+		})
+	}
+}
+
+// taken is a store on which something happens before letters are taken away.
+type taken struct {
+	subscriptions.Store
+	calls  int
+	before func(calls int)
+}
+
+func (m *taken) count() {
+	if m.calls++; m.before != nil {
+		m.before(m.calls)
+	}
+}
+
+func (m *taken) Remove(ctx context.Context, r subscriptions.RemoveRequest) ([]subscriptions.RemoveFate, error) {
+	m.count()
+	return m.Store.Remove(ctx, r)
+}
+
+func (m *taken) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) ([]subscriptions.RemoveFate, error) {
+	m.count()
+	return m.Store.Discard(ctx, topic, ids)
+}

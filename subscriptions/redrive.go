@@ -123,6 +123,7 @@ func (s *Service) workStep(ctx context.Context, op *Operation, search *letterSea
 	}
 	err = work.do(ctx)
 	op.Progress.Moved += int64(work.moved)
+	op.Progress.Gone += int64(work.gone)
 	op.Progress.Waiting = work.waiting
 	if err != nil || work.waiting != "" {
 		return work.moved, err
@@ -143,9 +144,9 @@ type letterWork struct {
 	holder  Subscription
 	letters []DeadLetter
 
-	moved, failed int
-	reason        string // why the last one failed
-	waiting       string // why some are not moved now
+	moved, gone, failed int
+	reason              string // why the last one failed
+	waiting             string // why some are not moved now
 }
 
 func (w *letterWork) do(ctx context.Context) error {
@@ -215,11 +216,8 @@ func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, lette
 	w.fail(old, "an older version moved it, which did not note the id that the message had")
 	w.fail(foreign, "it comes from another topic than that of %s now", source)
 	gone, err := w.remove(ctx, back)
-	if err != nil {
-		return err
-	}
 	w.s.operator.movedBack(ref.Topic, w.on(gone))
-	return nil
+	return err
 }
 
 // returnable are those that a subscription can take back, and how many it cannot.
@@ -245,42 +243,51 @@ func (w *letterWork) on(letters []DeadLetter) (all []RedriveLetter) {
 	return all
 }
 
-// remove takes dead letters from their holder, and returns those that it did take.
+// remove takes dead letters from their holder, and returns those that are not
+// there any more, whoever took them. Only those that it took itself count as moved.
 func (w *letterWork) remove(ctx context.Context, letters []DeadLetter) (gone []DeadLetter, err error) {
 	if len(letters) == 0 {
 		return nil, nil
 	}
-	var left []Receipt
-	if w.holder.UID == "" {
-		err = w.discard(ctx, letters)
-	} else {
-		err = w.s.directory.withSubscription(ctx, w.holder.Name, func(sub Subscription) (err error) {
-			r := RemoveRequest{Ref: sub.Ref(), Rules: sub.Rules(w.s.outstanding)}
-			for _, d := range letters {
-				r.Receipts = append(r.Receipts, d.Receipt())
-			}
-			left, err = w.s.store.Remove(ctx, r)
-			return err
-		})
-	}
+	fates, err := w.takeAway(ctx, letters)
 	if err != nil {
 		return nil, err
 	}
-	w.moved += len(letters) - len(left)
-	w.fail(len(left), "%s has left it in the log, behind too many others of its ordering key", w.holder.Name)
-	return slices.DeleteFunc(slices.Clone(letters), func(d DeadLetter) bool {
-		return slices.ContainsFunc(left, func(r Receipt) bool { return r.ID == d.Message.ID })
-	}), nil
+	left := 0
+	for i, d := range letters {
+		switch fates[i] {
+		case RemoveTaken:
+			w.moved++
+		case RemoveGone:
+			w.gone++
+		default:
+			left++
+			continue
+		}
+		gone = append(gone, d)
+	}
+	if w.holder.UID == "" && left > 0 {
+		return gone, Errorf(FailedPrecondition, "%s has subscriptions or snapshots by now", w.topic.Name)
+	}
+	w.fail(left, "%s has left it in the log, behind too many others of its ordering key", w.holder.Name)
+	return gone, nil
 }
 
-func (w *letterWork) discard(ctx context.Context, letters []DeadLetter) error {
-	ids := make([]MessageID, len(letters))
-	for i, d := range letters {
-		ids[i] = d.Message.ID
+func (w *letterWork) takeAway(ctx context.Context, letters []DeadLetter) (fates []RemoveFate, err error) {
+	if w.holder.UID == "" {
+		ids := make([]MessageID, len(letters))
+		for i, d := range letters {
+			ids[i] = d.Message.ID
+		}
+		return w.s.store.Discard(ctx, w.topic.UID, ids)
 	}
-	done, err := w.s.store.Discard(ctx, w.topic.UID, ids)
-	if err == nil && !done {
-		return Errorf(FailedPrecondition, "%s has subscriptions or snapshots by now", w.topic.Name)
-	}
-	return err
+	err = w.s.directory.withSubscription(ctx, w.holder.Name, func(sub Subscription) (err error) {
+		r := RemoveRequest{Ref: sub.Ref(), Rules: sub.Rules(w.s.outstanding)}
+		for _, d := range letters {
+			r.Receipts = append(r.Receipts, d.Receipt())
+		}
+		fates, err = w.s.store.Remove(ctx, r)
+		return err
+	})
+	return fates, err
 }

@@ -53,6 +53,18 @@ type RemoveRequest struct {
 	Receipts []Receipt
 }
 
+// RemoveFate is what became of a message that was to be removed.
+type RemoveFate int8
+
+const (
+	// RemoveTaken: this step removed it, and so no other did.
+	RemoveTaken RemoveFate = iota + 1
+	// RemoveGone: it is not there, or not any more.
+	RemoveGone
+	// RemoveLeft: it cannot be removed, and stays.
+	RemoveLeft
+)
+
 // Redrives move dead letters back in steps of which each may be repeated: Redrive
 // at the source, Remove at the subscription of the dead-letter topic,
 // ForgetRedriven at the source. A crash between any two leaves the message in at
@@ -69,10 +81,10 @@ type Redrives interface {
 	// removed where they came from.
 	ForgetRedriven(ctx context.Context, topic string, letters []RedriveLetter) error
 	// Remove acks messages whatever their state, also before earlier ones of their
-	// key and ahead of the cursor. It returns those that it could not take, since
-	// their key left them in the log.
-	Remove(context.Context, RemoveRequest) (left []Receipt, err error)
+	// key and ahead of the cursor. RemoveLeft are those that their key left in the
+	// log.
+	Remove(context.Context, RemoveRequest) ([]RemoveFate, error)
 	// Discard removes messages from the log of a topic that has neither
-	// subscriptions nor snapshots, and tells whether it was so. ErrGone.
-	Discard(ctx context.Context, topic string, ids []MessageID) (bool, error)
+	// subscriptions nor snapshots; with one of these all are RemoveLeft. ErrGone.
+	Discard(ctx context.Context, topic string, ids []MessageID) ([]RemoveFate, error)
 }

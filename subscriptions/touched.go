@@ -157,12 +157,12 @@ func (t *touched) Redrive(ctx context.Context, r RedriveRequest) ([]RedriveFate,
 	return fates, t.on(r.Topic, err)
 }
 
-func (t *touched) Remove(ctx context.Context, r RemoveRequest) ([]Receipt, error) {
-	left, err := t.Store.Remove(ctx, r)
-	return left, t.on(r.Topic, err)
+func (t *touched) Remove(ctx context.Context, r RemoveRequest) ([]RemoveFate, error) {
+	fates, err := t.Store.Remove(ctx, r)
+	return fates, t.on(r.Topic, err)
 }
 
-func (t *touched) Discard(ctx context.Context, topic string, ids []MessageID) (bool, error) {
-	did, err := t.Store.Discard(ctx, topic, ids)
-	return did, t.on(topic, err)
+func (t *touched) Discard(ctx context.Context, topic string, ids []MessageID) ([]RemoveFate, error) {
+	fates, err := t.Store.Discard(ctx, topic, ids)
+	return fates, t.on(topic, err)
 }

@@ -22,7 +22,7 @@ type operationView struct {
 func newOperationView(op subscriptions.Operation, n names) operationView {
 	v := operationView{
 		Operation: op, Path: operationPath(op.Name), TopicPath: topicPath(op.Topic), Topic: n.Of(op.Topic.Project, op.Topic.ID),
-		What: "Redrive", State: "running", Done: op.Progress.Moved + op.Progress.Failed,
+		What: "Redrive", State: "running", Done: op.Progress.Moved + op.Progress.Gone + op.Progress.Failed,
 	}
 	moved := "redriven"
 	if op.Kind == subscriptions.PurgeKind {
@@ -38,6 +38,9 @@ func newOperationView(op subscriptions.Operation, n names) operationView {
 		total = "more than " + total
 	}
 	v.Sentence = count(op.Progress.Moved) + " of " + total + " " + moved
+	if op.Progress.Gone > 0 {
+		v.Sentence += ", " + count(op.Progress.Gone) + " had been taken by somebody else"
+	}
 	if op.Progress.Failed > 0 {
 		v.Sentence += ", " + count(op.Progress.Failed) + " could not be and stay"
 	}
@@ -69,7 +72,7 @@ func (v operationView) Left() time.Duration {
 	if v.Operation.Done || v.PerSecond <= 0 {
 		return 0
 	}
-	left := float64(max(0, v.Progress.Total-v.Progress.Moved-v.Progress.Failed)) / v.PerSecond
+	left := float64(max(0, v.Progress.Total-v.Progress.Moved-v.Progress.Gone-v.Progress.Failed)) / v.PerSecond
 	return time.Duration(min(left, longestLeft.Seconds()) * float64(time.Second))
 }
 

@@ -159,6 +159,9 @@ func TestOperationsTellHowFarTheyAre(t *testing.T) {
 		"45 of 100 redriven, 3 could not be and stay so far.": func(o *subscriptions.Operation) {
 			o.Progress.Failed = 3
 		},
+		"45 of 100 redriven, 4 had been taken by somebody else so far.": func(o *subscriptions.Operation) {
+			o.Progress.Gone = 4
+		},
 		"45 of 100 redriven, 2 not found so far.": func(o *subscriptions.Operation) {
 			o.NotFound = make([]subscriptions.MessageID, 2)
 		},

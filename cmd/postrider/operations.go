@@ -145,10 +145,14 @@ func (s *session) follow(ctx context.Context, p process, op api.Operation, async
 		if m.Kind == api.OperationKindPurge {
 			done = "dropped"
 		}
-		if m.FailedMessages > 0 {
-			return s.print.line("%s %s; %d could not be moved: %s", done, count(int(m.MovedMessages), "dead letter"), m.FailedMessages, m.FailureReason)
+		text := done + " " + count(int(m.MovedMessages), "dead letter")
+		if m.GoneMessages > 0 {
+			text += fmt.Sprintf("; %d had been taken by somebody else", m.GoneMessages)
 		}
-		return s.print.line("%s %s", done, count(int(m.MovedMessages), "dead letter"))
+		if m.FailedMessages > 0 {
+			text += fmt.Sprintf("; %d could not be moved: %s", m.FailedMessages, m.FailureReason)
+		}
+		return s.print.line("%s", text)
 	})
 }
 
@@ -161,7 +165,7 @@ func (s *session) untilDone(ctx context.Context, w io.Writer, op api.Operation) 
 		if m.WaitingReason != "" {
 			stage += " waits: " + m.WaitingReason
 		}
-		now.Store(&redisstream.ProgressNow{Stage: stage, Messages: int64(m.TotalMessages), MessagesDone: int64(m.MovedMessages + m.FailedMessages)})
+		now.Store(&redisstream.ProgressNow{Stage: stage, Messages: int64(m.TotalMessages), MessagesDone: int64(m.MovedMessages + m.GoneMessages + m.FailedMessages)})
 	}
 	show()
 	bar := newProgressBar(w, func() redisstream.ProgressNow { return *now.Load() })

@@ -687,13 +687,18 @@ type OperationMetadata struct {
 	// Filter Selects dead letters. What is unset selects all; together, all must hold.
 	Filter *DeadLetterFilter `json:"filter,omitempty"`
 
+	// GoneMessages How many had gone when their turn came: another operation, or a subscriber, had taken them. What had gone before the
+	// operation came to see it is in no number but `totalMessages`.
+	GoneMessages wire.Int64 `json:"goneMessages,omitempty"`
+
 	// Kind REDRIVE: dead letters go back where they came from. PURGE: they are dropped.
 	Kind OperationMetadataKind `enum:"KIND_UNSPECIFIED,REDRIVE,PURGE" json:"kind,omitempty"`
 
 	// MessagesPerSecond How many are moved a second at most; absent when as many as can be.
 	MessagesPerSecond float64 `json:"messagesPerSecond,omitempty"`
 
-	// MovedMessages How many were redriven, or purged. A server that dies leaves out what it did in its last second.
+	// MovedMessages How many were redriven, or purged. Of two operations over the same dead letters each counts those that it took
+	// itself. A server that dies leaves out what it did in its last second.
 	MovedMessages wire.Int64 `json:"movedMessages,omitempty"`
 
 	// NotFoundMessageIDs Those of `filter.messageIds` that named nothing to move when it began: they were gone, belong to another subscription,

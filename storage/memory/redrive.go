@@ -133,30 +133,32 @@ func (s *Store) ForgetRedriven(_ context.Context, topic string, letters []subscr
 	return nil
 }
 
-// Remove implements subscriptions.Redrives.
-func (s *Store) Remove(_ context.Context, r subscriptions.RemoveRequest) (left []subscriptions.Receipt, err error) {
+// Remove implements subscriptions.Redrives. What lies ahead of the cursor comes last.
+func (s *Store) Remove(_ context.Context, r subscriptions.RemoveRequest) (fates []subscriptions.RemoveFate, err error) {
 	err = s.onState(r.Ref, func(st *state) {
-		var ahead []subscriptions.Receipt
-		for _, receipt := range r.Receipts {
+		fates = make([]subscriptions.RemoveFate, len(r.Receipts))
+		var ahead []int
+		for i, receipt := range r.Receipts {
 			if st.isAhead(receipt.ID) {
-				ahead = append(ahead, receipt)
+				ahead = append(ahead, i)
+			} else {
+				fates[i] = st.takeAway(receipt)
 			}
 		}
-		for _, receipt := range slices.Concat(slices.DeleteFunc(slices.Clone(r.Receipts), func(x subscriptions.Receipt) bool { return slices.Contains(ahead, x) }), ahead) {
+		for _, i := range ahead {
+			receipt := r.Receipts[i]
 			if st.isAhead(receipt.ID) {
 				st.absorb(receipt.ID, r.Rules)
 			}
-			if !st.takeAway(receipt) {
-				left = append(left, receipt)
-			}
+			fates[i] = st.takeAway(receipt)
 		}
 		st.slot.trim(s.now)
 	})
-	return left, err
+	return fates, err
 }
 
 // takeAway takes a message that is behind the cursor, unless its key left it in the log.
-func (st *state) takeAway(r subscriptions.Receipt) bool {
+func (st *state) takeAway(r subscriptions.Receipt) subscriptions.RemoveFate {
 	i := st.inSource(r.ID)
 	switch m := st.messages[r.ID]; {
 	case m != nil:
@@ -166,10 +168,12 @@ func (st *state) takeAway(r subscriptions.Receipt) bool {
 		st.acked++
 		delete(st.letters, r.ID)
 		st.source = slices.Delete(slices.Clone(st.source), i, i+1)
+	case st.isLeft(r.ID, r.Key):
+		return subscriptions.RemoveLeft
 	default:
-		return !st.isLeft(r.ID, r.Key)
+		return subscriptions.RemoveGone
 	}
-	return true
+	return subscriptions.RemoveTaken
 }
 
 // absorb moves the cursor up to a message, and lets what it passes that matches be read from the source instead.
@@ -193,18 +197,22 @@ func (st *state) absorb(to subscriptions.MessageID, r subscriptions.Rules) {
 }
 
 // Discard implements subscriptions.Redrives.
-func (s *Store) Discard(_ context.Context, topic string, ids []subscriptions.MessageID) (bool, error) {
+func (s *Store) Discard(_ context.Context, topic string, ids []subscriptions.MessageID) (fates []subscriptions.RemoveFate, err error) {
 	s.begin()
 	defer s.end()
 	t := s.slots[topic]
 	if t == nil {
-		return false, subscriptions.ErrGone
-	}
-	if len(t.states) > 0 || len(t.snapshots) > 0 {
-		return false, nil
+		return nil, subscriptions.ErrGone
 	}
 	for _, id := range ids {
-		t.log.remove(id)
+		fate := subscriptions.RemoveGone
+		if len(t.states) > 0 || len(t.snapshots) > 0 {
+			fate = subscriptions.RemoveLeft
+		} else if _, ok := t.log.get(id); ok {
+			fate = subscriptions.RemoveTaken
+			t.log.remove(id)
+		}
+		fates = append(fates, fate)
 	}
-	return true, nil
+	return fates, nil
 }

@@ -3,7 +3,7 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors
 -- ARGV  1 now or ''  2 ''  3 wake channel  4… ids
--- gives {0, 1 if it did; 0 if somebody may need them}
+-- gives {0, then of each: 1 it was taken now  2 it is not there  3 somebody may need it}
 --
 -- A script, since a subscription that is attached meanwhile must find a log without holes.
 local meta = redis.call('HGET', META, 'v')
@@ -13,10 +13,9 @@ end
 if meta ~= FORMAT then
   return {UNKNOWN, META, meta}
 end
-if redis.call('ZCARD', FLOORS) > 0 then
-  return {OK, 0}
+local TAKEN_, GONE_, LEFT_ = 1, 2, 3
+local needed, reply = redis.call('ZCARD', FLOORS) > 0, {OK}
+for i = 4, #ARGV do
+  reply[#reply + 1] = needed and LEFT_ or redis.call('XDEL', LOG, ARGV[i]) == 1 and TAKEN_ or GONE_
 end
-if #ARGV > 3 then
-  redis.call('XDEL', LOG, unpack(ARGV, 4))
-end
-return {OK, 1}
+return reply

@@ -23,6 +23,7 @@ type operationRecord struct {
 	AtLeast         bool                        `json:"atLeast,omitempty"`
 	NotFound        []string                    `json:"notFound,omitempty"`
 	Moved           int64                       `json:"moved,omitempty"`
+	Gone            int64                       `json:"gone,omitempty"`
 	Failed          int64                       `json:"failed,omitempty"`
 	Reason          string                      `json:"reason,omitempty"`
 	Waiting         string                      `json:"waiting,omitempty"`
@@ -59,7 +60,7 @@ func encodeOperation(o subscriptions.Operation) (string, error) {
 		Subscription: optionalName(nameRecord(q.Subscription)), Topic: optionalName(nameRecord(q.Topic)),
 		Holder: optionalName(nameRecord(q.Holder)), From: optionalName(nameRecord(q.From)),
 		Text: q.Text, Since: milliOf(q.Since), Before: milliOf(q.Before),
-		Total: p.Total, AtLeast: p.AtLeast, Moved: p.Moved, Failed: p.Failed, Reason: p.Reason, Waiting: p.Waiting,
+		Total: p.Total, AtLeast: p.AtLeast, Moved: p.Moved, Gone: p.Gone, Failed: p.Failed, Reason: p.Reason, Waiting: p.Waiting,
 		CancelRequested: o.CancelRequested, Done: o.Done, Created: milliOf(o.Created), Ended: milliOf(o.Ended),
 		Part: o.Place.Part, Place: o.Place.ID.String(), Until: o.Until.String(),
 	}
@@ -83,7 +84,7 @@ func decodeOperation(name subscriptions.OperationName, stored string) (o subscri
 			Holder: subscriptions.SubscriptionName(r.Holder.orZero()),
 		},
 		Progress: subscriptions.OperationProgress{
-			Total: r.Total, AtLeast: r.AtLeast, Moved: r.Moved, Failed: r.Failed, Reason: r.Reason, Waiting: r.Waiting,
+			Total: r.Total, AtLeast: r.AtLeast, Moved: r.Moved, Gone: r.Gone, Failed: r.Failed, Reason: r.Reason, Waiting: r.Waiting,
 		},
 		CancelRequested: r.CancelRequested, Done: r.Done, Created: timeOf(r.Created), Ended: timeOf(r.Ended),
 		Place: subscriptions.PeekPlace{Part: r.Part},

@@ -20,7 +20,7 @@ func TestOperationRecord(t *testing.T) {
 			DeadLetterFilter: subscriptions.DeadLetterFilter{IDs: ids, Text: "text", From: sub, Since: at, Before: at.Add(time.Hour)},
 		},
 		Topic: subscriptions.TopicName{Project: "p", ID: "dead"}, PerSecond: 0.5,
-		Progress:        subscriptions.OperationProgress{Total: 1, AtLeast: true, Moved: 2, Failed: 3, Reason: "reason", Waiting: "waiting"},
+		Progress:        subscriptions.OperationProgress{Total: 1, AtLeast: true, Moved: 2, Gone: 4, Failed: 3, Reason: "reason", Waiting: "waiting"},
 		NotFound:        ids[:1],
 		CancelRequested: true, Done: true, Failure: subscriptions.Errorf(subscriptions.Canceled, "stopped"),
 		Created: at, Ended: at.Add(time.Minute), Revision: 7,

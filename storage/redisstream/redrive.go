@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -54,41 +55,43 @@ var (
 	discardScript  = newScript("discard", onTopic...)
 )
 
-// What becomes of a message that remove.lua is to take.
-const (
-	removeGone  = 1
-	removeAhead = 2
-	removeLeft  = 3
-)
+// removeAhead is what remove.lua tells, beside the fates, of a message that it cannot take yet.
+const removeAhead = subscriptions.RemoveFate(4)
 
 // Remove implements subscriptions.Redrives. What lies ahead of the cursor cannot be taken by itself: what the cursor passes on
 // the way there is read from the source from then on.
-func (s *Store) Remove(ctx context.Context, r subscriptions.RemoveRequest) (left []subscriptions.Receipt, err error) {
+func (s *Store) Remove(ctx context.Context, r subscriptions.RemoveRequest) ([]subscriptions.RemoveFate, error) {
+	fates := make([]subscriptions.RemoveFate, len(r.Receipts))
+	left := make([]int, len(r.Receipts)) // of which nothing is known yet
+	for i := range left {
+		left[i] = i
+	}
 	for {
 		var ahead subscriptions.MessageID
-		left = nil
-		err := inChunks(r.Receipts, func(chunk []subscriptions.Receipt) error {
-			fates, err := s.removeSome(ctx, r.Ref, chunk)
-			for i, fate := range fates {
-				if fate == removeAhead && chunk[i].ID.Compare(ahead) > 0 {
-					ahead = chunk[i].ID
-				}
-				if fate == removeLeft {
-					left = append(left, chunk[i])
+		err := inChunks(left, func(chunk []int) error {
+			receipts := make([]subscriptions.Receipt, len(chunk))
+			for i, at := range chunk {
+				receipts[i] = r.Receipts[at]
+			}
+			some, err := s.removeSome(ctx, r.Ref, receipts)
+			for i, fate := range some {
+				if fates[chunk[i]] = fate; fate == removeAhead && receipts[i].ID.Compare(ahead) > 0 {
+					ahead = receipts[i].ID
 				}
 			}
 			return err
 		})
 		if err != nil || ahead.IsZero() {
-			return left, err
+			return fates, err
 		}
 		if err := s.absorb(ctx, r, ahead); err != nil {
 			return nil, err
 		}
+		left = slices.DeleteFunc(left, func(i int) bool { return fates[i] != removeAhead })
 	}
 }
 
-func (s *Store) removeSome(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) (fates []int64, err error) {
+func (s *Store) removeSome(ctx context.Context, ref subscriptions.Ref, receipts []subscriptions.Receipt) (fates []subscriptions.RemoveFate, err error) {
 	args := make([]any, len(receipts))
 	for i, r := range receipts {
 		args[i] = member(r.ID, r.Key)
@@ -101,7 +104,7 @@ func (s *Store) removeSome(ctx context.Context, ref subscriptions.Ref, receipts 
 		how := f.int()
 		fates = nil
 		for len(f.rest) > 0 {
-			fates = append(fates, f.int())
+			fates = append(fates, subscriptions.RemoveFate(f.int()))
 		}
 		return how, f.err
 	})
@@ -148,8 +151,7 @@ func (s *Store) absorb(ctx context.Context, r subscriptions.RemoveRequest, to su
 }
 
 // Discard implements subscriptions.Redrives.
-func (s *Store) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) (done bool, err error) {
-	done = true
+func (s *Store) Discard(ctx context.Context, topic string, ids []subscriptions.MessageID) (fates []subscriptions.RemoveFate, err error) {
 	err = inChunks(ids, func(chunk []subscriptions.MessageID) error {
 		args := []any{s.now(), "", s.keys.wake(topic)}
 		for _, id := range chunk {
@@ -160,8 +162,10 @@ func (s *Store) Discard(ctx context.Context, topic string, ids []subscriptions.M
 			return err
 		}
 		f := fields{name: discardScript.name, rest: reply}
-		done = f.int() == 1 && done
+		for range chunk {
+			fates = append(fates, subscriptions.RemoveFate(f.int()))
+		}
 		return f.err
 	})
-	return done, err
+	return fates, err
 }

@@ -8,11 +8,11 @@
 --       20 …:source:SUB  21 …:redriven:SUB  22 …:letters:SUB
 -- ARGV  1 now or ''  2 revision  3 wake channel  4 subscription uid  5… padded ids, at most 200
 -- gives {0, 0 done, 2 purge_source must be done first,
---        then of each: 1 it is gone  2 it lies ahead of the cursor  3 its ordering key left it in the log}
+--        then of each: 1 it was taken now  2 it is not there  3 its ordering key left it in the log  4 it lies ahead of the cursor}
 --
 -- A script, since a message must not move from one place to another between the looks.
 local DONE, AGAIN = 0, 2
-local GONE_, AHEAD, LEFT_ = 1, 2, 3
+local TAKEN_, GONE_, LEFT_, AHEAD = 1, 2, 3, 4
 if state.purge ~= '' then
   save()
   return {OK, AGAIN}
@@ -39,7 +39,7 @@ local function take_away(member)
       keyed = true
       leave(member)
     end
-    return GONE_
+    return TAKEN_
   end
   local name = in_source_as(member)
   if name then
@@ -47,7 +47,7 @@ local function take_away(member)
     letters.forget({name})
     count('acked', 1)
     sourced = true
-    return GONE_
+    return TAKEN_
   end
   return is_ahead(member) and AHEAD or is_left(member) and LEFT_ or GONE_
 end

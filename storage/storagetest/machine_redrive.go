@@ -63,11 +63,15 @@ func (m *machine) remove() {
 	for _, p := range some {
 		r.Receipts = append(r.Receipts, p.Receipt())
 	}
-	left := must(m, "remove", func(store subscriptions.Store) ([]subscriptions.Receipt, error) { return store.Remove(ctx, r) })
+	fates := must(m, "remove", func(store subscriptions.Store) ([]subscriptions.RemoveFate, error) { return store.Remove(ctx, r) })
 	for _, p := range m.peeked(s, 300) {
-		if slices.Contains(r.Receipts, p.Receipt()) && !slices.Contains(left, p.Receipt()) {
+		if i := slices.Index(r.Receipts, p.Receipt()); i >= 0 && fates[i] != subscriptions.RemoveLeft {
 			m.Fatalf("%s was removed, and is there", p.Message.ID)
 		}
+	}
+	again := must(m, "remove again", func(store subscriptions.Store) ([]subscriptions.RemoveFate, error) { return store.Remove(ctx, r) })
+	if slices.Contains(again, subscriptions.RemoveTaken) {
+		m.Fatalf("what was removed as %v was removed a second time: %v", fates, again)
 	}
 	for _, p := range some {
 		if s.messages[p.Place()] == nil {
