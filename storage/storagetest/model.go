@@ -282,7 +282,7 @@ func (s *modelSub) confirmed(m *machine, rs []subscriptions.Receipt, missed subs
 			}
 			msg.gone = msg.gone || !over[r]
 		}
-		s.final[r.ID] = s.final[r.ID] || !over[r] && r.Epoch == s.epoch && r.Number >= s.back[r.ID]
+		s.final[r.ID] = s.final[r.ID] || !over[r] && r.Epoch == s.epoch && r.Number > s.back[r.ID] // a life that a redrive begins has higher numbers than its time
 	}
 }
 
