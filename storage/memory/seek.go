@@ -116,11 +116,7 @@ func (st *state) seekTo(milli, now int64) place {
 	}
 	at.cursor = to
 	at.source = slices.DeleteFunc(at.source, func(m unacked) bool {
-		acked := m.id.N() <= target.n
-		if _, redriven := st.letters[m.id]; redriven { // the log need not have it
-			acked = m.id.Milli < milli
-		}
-		return acked || m.id.N() > to.n
+		return m.id.Milli < milli || m.id.N() > to.n // the log need not have what was redriven, so it cannot tell
 	})
 	return at
 }

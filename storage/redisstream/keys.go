@@ -148,6 +148,9 @@ func (k names) snapshot(topic, snapshot string) []string {
 	return keys
 }
 
+// brought is a hash of a topic's slot: what a restore of a snapshot that is under way has copied of heldletters. It expires.
+func (k names) brought(topic, call string) string { return k.topic(topic, "brought:"+call) }
+
 // catalog are a project's records (hash: name -> record) and their names (sorted set of text), each "t/", "s/" or
 // "n/" and the id. While the records are being moved the hash has a v.
 func (k names) catalog(project string) []string {

@@ -3,9 +3,16 @@ local function eldest(key)
   if key == SOURCE and (state.red == 0 or state.purge ~= '') then
     return (in_source())
   end
-  for _, member in ipairs(redis.call('ZRANGE', key, 0, math.min(state.red, 1000))) do
-    if state.red == 0 or not redis.call('ZSCORE', letters.at, letters.bare(member)) then
-      return member
+  local members, ids = redis.call('ZRANGE', key, 0, math.min(state.red, 1000)), {}
+  if state.red == 0 or #members == 0 then
+    return members[1]
+  end
+  for i, member in ipairs(members) do
+    ids[i] = letters.bare(member)
+  end
+  for i, at in ipairs(redis.call('ZMSCORE', letters.at, unpack(ids))) do
+    if not at then
+      return members[i]
     end
   end
 end

@@ -9,7 +9,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var peekScript = newScript("peek", with(onSubscription, "trim_log", "outstanding", "overflow", "source")...)
+var peekScript = newScript("peek", with(onSubscription, "trim_log", "outstanding", "overflow", "source", "rank")...)
 
 // Peek implements subscriptions.Peeks.
 func (s *Store) Peek(ctx context.Context, r subscriptions.PeekRequest) (result subscriptions.PeekResult, err error) {

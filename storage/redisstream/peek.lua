@@ -37,27 +37,13 @@ local function later(member, id)
   return string.sub(member, 1, 30) > member_of(id)
 end
 
--- first_after is the rank of the first member with a higher id. There may be none with this one, so its n tells nothing.
-local function first_after(key, id)
-  local low, high = 0, redis.call('ZCARD', key)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if later(redis.call('ZRANGE', key, middle, middle)[1], id) then
-      high = middle
-    else
-      low = middle + 1
-    end
-  end
-  return low
-end
-
 -- unacked_behind gives members behind the cursor that are not acked, after an id, in order: outstanding ones, and those of the
 -- source.
 local function unacked_behind()
   local low, high = purge_range()
   local found, is_new = {}, {}
   for _, key in ipairs({OUT, SOURCE}) do
-    local from = first_after(key, after_id)
+    local from = first_rank(key, function(member) return later(member, after_id) end)
     if key == SOURCE and low then
       from = math.max(from, redis.call('ZCOUNT', key, '-inf', low))
     end

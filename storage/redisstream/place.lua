@@ -34,6 +34,7 @@ end
 local function gather()
   if state.src > 0 then
     redis.call('ZUNIONSTORE', SOURCE, 2, SOURCE, OUT)
+    redis.call('UNLINK', OUT)
   elseif redis.call('EXISTS', OUT) == 1 then
     redis.call('RENAME', OUT, SOURCE)
   end

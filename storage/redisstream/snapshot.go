@@ -24,13 +24,15 @@ func (s *Store) TakeSnapshot(
 	ctx context.Context, ref subscriptions.Ref, snap subscriptions.SnapshotRef, name subscriptions.SnapshotName,
 ) (expires time.Time, err error) {
 	extra := append(s.keys.snapshot(ref.Topic, snap.Snapshot), s.keys.snapshots(ref.Topic))
+	cursor := "0"
 	err = s.onPurged(ctx, ref, func() (int64, error) {
 		f, err := s.onStateAnd(ctx, takeScript, ref, extra, snap.Snapshot, name.String(), snap.Revision,
-			wholeMillis(subscriptions.SnapshotLife), wholeMillis(subscriptions.MinSnapshotLife))
+			wholeMillis(subscriptions.SnapshotLife), wholeMillis(subscriptions.MinSnapshotLife), cursor, wholeMillis(keepCopied))
 		if err != nil {
 			return 0, err
 		}
 		how, ms := f.int(), f.int()
+		cursor = f.text()
 		if how == sourceAbsent {
 			return how, subscriptions.SnapshotTooShort(time.Duration(ms) * time.Millisecond)
 		}
