@@ -26,8 +26,8 @@ default. What was changed, or would be with --validate-only, is printed field by
 A file is YAML or JSON, with any number of documents, each with "topics:" and "subscriptions:", lists of what the API calls
 Topic and Subscription; "postrider export" writes one. A name is an id in --project, or a full name.
 
-Everything is checked, on a copy, before anything is done: mistakes are told with their lines, among them fields that cannot
-be changed. Only the server itself knows where pushes may go and which client certificates it has. Topics come first. What
+Everything is checked, on a copy, before anything is done: all mistakes are told at once, with their lines, among them fields that
+cannot be changed. Only the server itself knows where pushes may go and which client certificates it has. Topics come first. What
 fails half way can be mended and applied again.
 
 --prune KEY=VALUE deletes, after all else, the topics and subscriptions that have this label and that the files do not declare,
@@ -54,14 +54,11 @@ and no others, look after. A topic is not deleted while a subscription that stay
 		case yes && prune == nil:
 			return usagef("--yes is for --prune")
 		}
-		resources, err := readDeclared(p, files, s.project)
-		if err != nil {
-			return err
-		}
-		if prune != nil && len(resources) == 0 {
+		d := readDeclared(p, files, s.project)
+		if prune != nil && len(d.Resources) == 0 && len(d.Wrong) == 0 {
 			return usageError{errNothingDeclared}
 		}
-		steps, err := s.plan(ctx, resources, prune)
+		steps, err := s.plan(ctx, d, prune)
 		if err != nil {
 			return err
 		}
@@ -80,28 +77,22 @@ and no others, look after. A topic is not deleted while a subscription that stay
 }
 
 // readDeclared reads what files declare.
-func readDeclared(p process, files []string, project string) (all []declared.Resource, err error) {
-	var wrong []error
+func readDeclared(p process, files []string, project string) (d declared.Declarations) {
 	for _, name := range files {
-		resources, err := readFile(p, name, project)
-		all, wrong = append(all, resources...), append(wrong, err)
+		if name == "-" {
+			d.Read("standard input", p.in, project)
+			continue
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			d.Wrong, d.Partial = append(d.Wrong, err), true
+			continue
+		}
+		d.Read(name, file, project)
+		_ = file.Close() // it was only read
 	}
-	if err := errors.Join(append(wrong, declared.Unique(all))...); err != nil {
-		return nil, usageError{err}
-	}
-	return all, nil
-}
-
-func readFile(p process, name, project string) ([]declared.Resource, error) {
-	if name == "-" {
-		return declared.Read("standard input", p.in, project)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return declared.Read(name, file, project)
+	d.Unique()
+	return d
 }
 
 // application is one run of apply.

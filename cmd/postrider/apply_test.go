@@ -322,6 +322,103 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
+// One run tells all that can be known, of the form and of the rules, and nothing that is wrong only because something else is.
+func TestApplyTellsAllMistakesAtOnce(t *testing.T) {
+	t.Parallel()
+	c, requests := recording(t, declaringServer(t))
+	c.run("apply", "-f", everyField)
+	requests()
+	const file = `topics:
+- name: orders
+  lables: {}
+- {name: twice, labels: {a: b, a: c}}
+- {name: new, messageRetentionDuration: 1s, kmsKeyName: k, labels: {A: b}}
+- name: bad/name
+subscriptions:
+- name: many
+  topic: twice
+  ackDeadlineSeconds: 5
+  messageRetentionDuration: 90d
+  filter: nonsense
+  retryPolicy: {minimumBackoff: 700s}
+  deadLetterPolicy: {deadLetterTopic: absent, maxDeliveryAttempts: 3}
+  expirationPolicy: {ttl: 1s}
+  bigqueryConfig: {table: t}
+  enableExactlyOnceDelivery: true
+  pushConfig: {pushEndpoint: nonsense}
+  postrider: {routing: {attribute: a}, pushLimits: {maxPerSecond: -1}, terminalAnswers: {statuses: [9]}}
+- {name: topicless, ackDeadlineSeconds: 5}
+- {name: wrong-topic, topic: 7, ackDeadlineSeconds: 5}
+- {name: absent-too, topic: absent}
+- name: pulled
+  topic: new
+  filter: attributes:a
+  ackDeadlineSeconds: 5
+- name: wrapped
+  topic: orders
+  filter: attributes:a
+- {name: wrapped, topic: orders}
+`
+	want := map[string][]string{
+		"3":  {"lables: unknown field"},
+		"4":  {"a stands there twice"},
+		"5":  {"messageRetentionDuration: 1s is out of range", "kmsKeyName: this server", `labels: the key "A"`},
+		"6":  {"is not of the form"},
+		"10": {"ackDeadlineSeconds: 5s is out of range"},
+		"11": {"messageRetentionDuration: expected a duration"},
+		"12": {"filter: "},
+		"13": {"retryPolicy.minimumBackoff: 11m40s"},
+		"14": {"deadLetterPolicy.deadLetterTopic: projects/demo/topics/absent does not exist", "deadLetterPolicy.maxDeliveryAttempts: 3"},
+		"15": {"expirationPolicy.ttl: 1s"},
+		"16": {"bigqueryConfig: this server"},
+		"17": {"enableExactlyOnceDelivery: only a pull"},
+		"18": {"pushConfig.pushEndpoint: must be"},
+		"19": {"postrider.routing", "postrider.pushLimits", "postrider.terminalAnswers"},
+		"20": {"topic: ", "ackDeadlineSeconds: 5s"},
+		"21": {"topic: expected a string", "ackDeadlineSeconds: 5s"},
+		"22": {"topic: projects/demo/topics/absent does not exist"},
+		"24": {"topic cannot be changed"},
+		"25": {"filter cannot be changed"},
+		"26": {"ackDeadlineSeconds: 5s"},
+		"29": {"filter cannot be changed"},
+		"30": {"is declared already, at standard input:27"},
+	}
+	for _, args := range [][]string{{"apply", "-f", "-"}, {"apply", "-f", "-", "--validate-only"}} {
+		status, out, errors := c.try(file, args...)
+		if status != exitUsage || out != "" || len(requests()) > 0 {
+			t.Errorf("exit status %d, %s", status, out)
+		}
+		told := map[string][]string{}
+		for line := range strings.Lines(strings.TrimPrefix(errors, "postrider: ")) {
+			number, text, _ := strings.Cut(strings.TrimPrefix(line, "standard input:"), ":")
+			told[number] = append(told[number], text)
+		}
+		for number, texts := range want {
+			if len(told[number]) != len(texts) {
+				t.Errorf("of line %s is told %q, want %q", number, told[number], texts)
+			}
+			for _, text := range texts {
+				if !strings.Contains(strings.Join(told[number], ""), text) {
+					t.Errorf("of line %s is told %q, without %q", number, told[number], text)
+				}
+			}
+			delete(told, number)
+		}
+		if len(told) > 0 {
+			t.Errorf("beside this is told %q", told)
+		}
+	}
+
+	// What may stand where the files cannot be read is not said to be missing, and a server that is not there hides no mistake.
+	if _, _, errors := c.try("subscriptions: [{name: new, topic: unread}]\n---\ntopics: [", "apply", "-f", "-"); strings.Contains(errors, "unread") {
+		t.Error(errors)
+	}
+	status, _, errors := c.try(file, "apply", "-f", "-", "--server", "127.0.0.1:1")
+	if status != exitUsage || !strings.Contains(errors, "lables") || !strings.Contains(errors, "cannot reach") {
+		t.Errorf("exit status %d, %s", status, errors)
+	}
+}
+
 func TestApplyTellsForPrograms(t *testing.T) {
 	t.Parallel()
 	c := client(t, startApp(t, nil).Addr())

@@ -74,23 +74,32 @@ type planner struct {
 	mistakes mistakes
 
 	current map[string]declared.Resource // what the server has, by name
+	partial bool                         // the files may declare more than could be read
 }
 
-// plan judges resources and compares them with those of the server. The answer is in the order in which to go on: topics
-// first, and of them those that take dead letters; last what prune selects and resources lack.
-func (s *session) plan(ctx context.Context, resources []declared.Resource, prune pairs) ([]planned, error) {
+// plan judges what is declared and compares it with what the server has. The answer is in the order in which to go on: topics
+// first, and of them those that take dead letters; last what prune selects and is not declared. All mistakes that can be known are
+// told at once, those of form first.
+func (s *session) plan(ctx context.Context, d declared.Declarations, prune pairs) ([]planned, error) {
 	rehearsal, err := newRehearsal()
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{session: s, rehearsal: rehearsal, current: map[string]declared.Resource{}}
-	for _, r := range resources {
+	p := &planner{session: s, rehearsal: rehearsal, current: map[string]declared.Resource{}, partial: d.Partial, mistakes: d.Wrong}
+	resources := slices.DeleteFunc(slices.Clone(d.Resources), func(r declared.Resource) bool {
 		_, err := p.at(r)
 		p.mistakes.add(r, err)
+		return err != nil
+	})
+	steps, err := p.steps(ctx, resources, prune)
+	if mistakes := p.mistakes.err(); mistakes != nil {
+		return nil, errors.Join(mistakes, err) // without the server something is known, too
 	}
-	if len(p.mistakes) > 0 {
-		return nil, p.mistakes.err()
-	}
+	return steps, err
+}
+
+// steps is plan when the form was looked at.
+func (p *planner) steps(ctx context.Context, resources []declared.Resource, prune pairs) ([]planned, error) {
 	inOrder(resources)
 	if err := p.fetch(ctx, resources); err != nil {
 		return nil, err
@@ -99,10 +108,10 @@ func (s *session) plan(ctx context.Context, resources []declared.Resource, prune
 		return nil, err
 	}
 	steps, err := p.rehearse(ctx, resources)
-	if err == nil && prune != nil {
-		steps, err = p.prune(ctx, steps, prune)
+	if err != nil || prune == nil {
+		return steps, err
 	}
-	return steps, cmp.Or(err, p.mistakes.err())
+	return p.prune(ctx, resources, steps, prune)
 }
 
 // at is the place of a resource at the real server.
@@ -166,22 +175,52 @@ func (p *planner) fetchReferences(ctx context.Context, resources []declared.Reso
 	for _, r := range resources {
 		known[r.Name] = true
 	}
-	var missing []declared.Resource
+	var others []declared.Resource
 	for _, r := range resources {
 		for _, name := range append(r.References(), p.current[r.Name].References()...) {
 			if !known[name] {
 				known[name] = true
-				missing = append(missing, declared.Resource{Kind: declared.Topic, Name: name})
+				others = append(others, declared.Resource{Kind: declared.Topic, Name: name})
 			}
 		}
 	}
-	if err := p.fetch(ctx, missing); err != nil {
+	if err := p.fetch(ctx, others); err != nil {
 		return err
 	}
-	for _, m := range missing {
-		if topic, there := p.current[m.Name]; there {
-			if _, err := p.put(ctx, p.there(m.Kind, m.Name), topic.Settable()); err != nil {
-				return fmt.Errorf("copy %s: %w", m.Name, err)
+	for _, o := range others {
+		if topic, there := p.current[o.Name]; there {
+			if _, err := p.put(ctx, p.there(o.Kind, o.Name), topic.Settable()); err != nil {
+				return fmt.Errorf("copy %s: %w", o.Name, err)
+			}
+		}
+	}
+	return p.standIn(ctx, resources)
+}
+
+// standIn puts topics into the rehearsal that are not there but that resources need, so that all else of these can be judged. It
+// is a mistake, told once of each that needs it, unless the topic may be declared where the files cannot be read.
+func (p *planner) standIn(ctx context.Context, resources []declared.Resource) error {
+	declaredToo := map[string]bool{}
+	for _, r := range resources {
+		declaredToo[r.Name] = true
+		if r.Broken && r.Kind == declared.Topic {
+			if _, err := p.put(ctx, p.there(r.Kind, r.Name), declared.Fields{}); err != nil {
+				return fmt.Errorf("stand in for %s: %w", r.Name, err)
+			}
+		}
+	}
+	for _, r := range resources {
+		for path, topic := range r.Uses() {
+			_, there := p.current[topic]
+			a, err := locate(p.rehearsal.Client, declared.Topic, topic)
+			if there || declaredToo[topic] || err != nil { // the server has its say on what cannot be a name
+				continue
+			}
+			if !p.partial {
+				p.mistakes.add(r, fmt.Errorf("%s: %s does not exist, and is not declared", path, topic))
+			}
+			if _, err := p.put(ctx, a, declared.Fields{}); err != nil && !alreadyThere(err) {
+				return fmt.Errorf("stand in for %s: %w", topic, err)
 			}
 		}
 	}
@@ -191,6 +230,9 @@ func (p *planner) fetchReferences(ctx context.Context, resources []declared.Reso
 // rehearse creates and changes everything in the rehearsal. Subscriptions come when the topics are as they will be.
 func (p *planner) rehearse(ctx context.Context, resources []declared.Resource) (steps []planned, err error) {
 	for _, r := range resources {
+		if r.Broken {
+			continue
+		}
 		step, err := p.step(ctx, r)
 		if errors.As(err, new(serverError)) {
 			p.mistakes.add(r, err)
@@ -204,10 +246,11 @@ func (p *planner) rehearse(ctx context.Context, resources []declared.Resource) (
 
 // step finds out what is to be done about one resource.
 func (p *planner) step(ctx context.Context, r declared.Resource) (planned, error) {
-	step := planned{Resource: r}
+	before := len(p.mistakes)
 	there := p.there(r.Kind, r.Name)
-	wanted, err := p.put(ctx, there, r.Settable())
-	if err != nil {
+	wanted, judged, err := p.judge(ctx, there, &r)
+	step := planned{Resource: r}
+	if err != nil || !judged {
 		return step, err
 	}
 	step.notes = withoutEffect(r, wanted)
@@ -227,7 +270,48 @@ func (p *planner) step(ctx context.Context, r declared.Resource) (planned, error
 		p.mistakes.add(r, errors.New(problem))
 		return step, nil
 	}
-	return p.compare(ctx, step, current, wanted)
+	if step, err = p.compare(ctx, step, current, wanted); err != nil || len(p.mistakes) > before {
+		return step, err
+	}
+	return p.update(ctx, step, current)
+}
+
+// judge creates a resource in the rehearsal. What the server says of a property is a mistake, and then it is asked about the rest:
+// no property is wrong for want of another, but for the topic. It tells whether the resource could be created in the end.
+func (p *planner) judge(ctx context.Context, there at, r *declared.Resource) (wanted declared.Resource, judged bool, err error) {
+	for {
+		wanted, err := p.put(ctx, there, r.Settable())
+		if !errors.As(err, new(serverError)) {
+			return wanted, err == nil, err
+		}
+		field, _, _ := strings.Cut(words(err), ":")
+		if !r.Doubted(field) { // else it is missing since it was malformed, which is told
+			p.mistakes.add(*r, err)
+		}
+		left := r.Doubt(field)
+		if field == "topic" && r.Value(field) == nil {
+			if left, err = true, p.lendTopic(ctx, r); err != nil {
+				return wanted, false, err
+			}
+		}
+		if !left {
+			return wanted, false, nil
+		}
+	}
+}
+
+// lentTopic is in the rehearsal alone.
+const lentTopic = "projects/rehearsal/topics/lent"
+
+// lendTopic gives a subscription a topic that has no other.
+func (p *planner) lendTopic(ctx context.Context, r *declared.Resource) error {
+	r.Fields = r.Clone()
+	r.Fields["topic"] = lentTopic
+	_, err := p.put(ctx, p.there(declared.Topic, lentTopic), declared.Fields{})
+	if alreadyThere(err) {
+		return nil
+	}
+	return err
 }
 
 // withoutEffect says which fields of a file the server sets itself, or drops.
@@ -256,25 +340,30 @@ func beyondChange(current declared.Resource) string {
 	return ""
 }
 
-// compare changes a copy of what the server has into what is wanted.
+// compare puts a copy of what the server has into the rehearsal, and finds out what differs and cannot be changed.
 func (p *planner) compare(ctx context.Context, step planned, current, wanted declared.Resource) (planned, error) {
 	there := p.there(step.Kind, step.Name)
 	if err := p.copy(ctx, there, current); err != nil {
 		return step, err
 	}
-	mask := declared.Mask(current, wanted)
-	for _, path := range mask {
+	step.action = actionUnchanged
+	step.mask = slices.DeleteFunc(declared.Mask(current, wanted), step.Doubted)
+	for _, path := range step.mask {
 		// Its own value would do, if any could be set.
 		if _, err := p.change(ctx, there, current.Settable(), path); err != nil {
 			p.mistakes = append(p.mistakes, fmt.Errorf("%s: %s: %s (it is %s there, and %s here): declare it by another name (postrider subscriptions update --help tells how to lose no message)",
 				step.At(path), step.Name, words(err), declared.Text(current.Value(path)), declared.Text(wanted.Value(path))))
 		}
 	}
-	step.action = actionUnchanged
-	if len(mask) == 0 || len(p.mistakes) > 0 {
+	return step, nil
+}
+
+// update changes the copy, and finds out what that changes in the end.
+func (p *planner) update(ctx context.Context, step planned, current declared.Resource) (planned, error) {
+	if len(step.mask) == 0 {
 		return step, nil
 	}
-	changed, err := p.change(ctx, there, step.Settable(), strings.Join(mask, ","))
+	changed, err := p.change(ctx, p.there(step.Kind, step.Name), step.Settable(), strings.Join(step.mask, ","))
 	if err != nil {
 		return step, err
 	}
@@ -291,8 +380,7 @@ func (p *planner) copy(ctx context.Context, there at, current declared.Resource)
 			continue
 		}
 		_, err := p.put(ctx, p.there(declared.Topic, topic), declared.Fields{})
-		var e serverError
-		if err != nil && (!errors.As(err, &e) || e.Status != string(subscriptions.AlreadyExists)) {
+		if err != nil && !alreadyThere(err) {
 			return err
 		}
 	}

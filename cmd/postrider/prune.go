@@ -22,18 +22,21 @@ type pruning struct {
 // prune adds to the steps the deletion of what has the labels and is not declared, in the projects in which something is. Only
 // what the labels mark as these files' own can be meant, so everything declared must have them; and a topic that something
 // needs which stays is a mistake.
-func (p *planner) prune(ctx context.Context, steps []planned, labels pairs) ([]planned, error) {
+func (p *planner) prune(ctx context.Context, resources []declared.Resource, steps []planned, labels pairs) ([]planned, error) {
 	all := pruning{labels, map[string]bool{}, map[string]declared.Resource{}, map[string]declared.Resource{}}
 	known := map[string]bool{}
-	for _, step := range steps {
-		a, err := p.at(step.Resource)
+	for _, r := range resources {
+		a, err := p.at(r)
 		if err != nil {
 			return nil, err
 		}
-		all.projects[a.project], known[step.Name] = true, true
-		if !all.marks(step.Resource) {
-			p.mistakes.add(step.Resource, fmt.Errorf("labels: %s is missing: --prune goes by it, so all that the files declare must have it", &labels))
+		all.projects[a.project], known[r.Name] = true, true
+		if !all.marks(r) && !r.Broken && !r.Doubted("labels") {
+			p.mistakes.add(r, fmt.Errorf("labels: %s is missing: --prune goes by it, so all that the files declare must have it", &labels))
 		}
+	}
+	if p.partial { // what is not declared is not known
+		return steps, nil
 	}
 	for _, project := range slices.Sorted(maps.Keys(all.projects)) {
 		there, err := p.resources(ctx, project)

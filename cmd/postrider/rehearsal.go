@@ -77,9 +77,14 @@ func (a at) read(ctx context.Context) (r declared.Resource, there bool, err erro
 	return r, true, err
 }
 
-func notThere(err error) bool {
+func notThere(err error) bool { return answered(err, subscriptions.NotFound) }
+
+func alreadyThere(err error) bool { return answered(err, subscriptions.AlreadyExists) }
+
+// answered tells whether a server answered with this code.
+func answered(err error, code subscriptions.Code) bool {
 	var e serverError
-	return errors.As(err, &e) && e.Status == string(subscriptions.NotFound)
+	return errors.As(err, &e) && e.Status == string(code)
 }
 
 // put creates a resource with these fields, and answers what the server made of them.

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"postrider/server/wire"
 )
 
 // source is where a file declares a resource.
@@ -28,53 +26,63 @@ func (s source) Given(path string) bool {
 	return err == nil
 }
 
-// Read reads the resources that a file declares. Its name is for messages; ids are completed to names in the project. All that
-// is wrong is returned at once, each with its line.
-func Read(file string, content io.Reader, project string) ([]Resource, error) {
+// Declarations are what files declare.
+type Declarations struct {
+	// Resources are all whose names can be read. Of what is malformed they are without.
+	Resources []Resource
+	// Partial means that there may be more, whose names are not known.
+	Partial bool
+	// Wrong is what of the form is wrong, each with its line.
+	Wrong []error
+}
+
+// refuse adds a mistake, if there is one, behind which the name of a resource may be hidden.
+func (d *Declarations) refuse(err error) {
+	if err != nil {
+		d.Wrong, d.Partial = append(d.Wrong, err), true
+	}
+}
+
+// Read adds what a file declares. Its name is for messages; ids are completed to names in the project.
+func (d *Declarations) Read(file string, content io.Reader, project string) {
 	text, err := io.ReadAll(content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		d.refuse(fmt.Errorf("%s: %w", file, err))
+		return
 	}
 	c := &converter{file: file, nodes: fewNodes + expansion*len(text)}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var all []Resource
-	var wrong []error
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
 		if errors.Is(err, io.EOF) {
-			return all, errors.Join(wrong...)
+			return
 		}
 		if err != nil { // what follows is not readable either
-			return all, errors.Join(append(wrong, fmt.Errorf("%s: %w", file, err))...)
+			d.refuse(fmt.Errorf("%s: %w", file, err))
+			return
 		}
-		resources, err := c.document(document.Content[0], project)
-		all, wrong = append(all, resources...), append(wrong, err)
+		c.document(d, document.Content[0], project)
 	}
 }
 
-func (c *converter) document(root *yaml.Node, project string) (all []Resource, err error) {
+func (c *converter) document(d *Declarations, root *yaml.Node, project string) {
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
-		return nil, nil // nothing but comments
+		return // nothing but comments
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, c.problem(root, "expected \"topics:\" or \"subscriptions:\" and a list")
+		d.refuse(c.problem(root, "expected \"topics:\" or \"subscriptions:\" and a list"))
+		return
 	}
 	pairs, err := c.pairs(root, 0)
-	if err != nil {
-		return nil, err
-	}
-	var wrong []error
+	d.refuse(err)
 	for i := 0; i < len(pairs); i += 2 {
-		kind, err := c.kindOf(pairs[i])
-		if err == nil {
-			var resources []Resource
-			resources, err = c.list(kind, pairs[i+1], project)
-			all = append(all, resources...)
+		if kind, err := c.kindOf(pairs[i]); err != nil {
+			d.refuse(err)
+		} else {
+			c.list(d, kind, pairs[i+1], project)
 		}
-		wrong = append(wrong, err)
 	}
-	return all, errors.Join(wrong...)
 }
 
 func (c *converter) kindOf(key *yaml.Node) (Kind, error) {
@@ -86,46 +94,71 @@ func (c *converter) kindOf(key *yaml.Node) (Kind, error) {
 	return "", c.problem(key, "%q is not known here: there are topics and subscriptions, each a list", key.Value)
 }
 
-func (c *converter) list(kind Kind, n *yaml.Node, project string) (all []Resource, err error) {
+func (c *converter) list(d *Declarations, kind Kind, n *yaml.Node, project string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
-		return nil, nil
+		return
 	case n.Kind != yaml.SequenceNode:
-		return nil, c.problem(n, "%s: expected a list", kind.list())
+		d.refuse(c.problem(n, "%s: expected a list", kind.list()))
+		return
 	}
-	var wrong []error
 	for _, item := range n.Content {
-		r, err := c.resource(kind, item, project)
-		if err == nil {
-			all = append(all, r)
+		r, wrong := c.resource(kind, item, project)
+		if d.Wrong = append(d.Wrong, wrong...); r.Name == "" {
+			d.Partial = true
+		} else {
+			d.Resources = append(d.Resources, r)
 		}
-		wrong = append(wrong, err)
 	}
-	return all, errors.Join(wrong...)
 }
 
-func (c *converter) resource(kind Kind, n *yaml.Node, project string) (Resource, error) {
+// resource reads a resource, without what is wrong in it.
+func (c *converter) resource(kind Kind, n *yaml.Node, project string) (r Resource, wrong []error) {
+	r = Resource{Kind: kind, source: source{c.file, &node{line: n.Line}}}
 	object, at, err := c.value(nil, n, 0)
+	if err != nil { // not even JSON can be made of it
+		if name := nameIn(n); name != "" {
+			r.Broken, r.Fields = true, Fields{"name": name}
+			r.complete(project)
+			r.Name, _ = r.Fields["name"].(string)
+		}
+		return r, []error{err}
+	}
+	r.node = at
+	fields, malformed, err := kind.sound(object)
+	for _, m := range malformed {
+		wrong = append(wrong, fmt.Errorf("%s:%d: %s", c.file, at.lineOf(m.Path), joined(": ", m.Path, m.Problem)))
+	}
 	if err != nil {
-		return Resource{}, err
+		wrong = append(wrong, fmt.Errorf("%s:%d: %w", c.file, at.line, err))
 	}
-	fields, err := kind.strict(object)
-	var malformed *wire.Error
-	if errors.As(err, &malformed) {
-		return Resource{}, fmt.Errorf("%s:%d: %s", c.file, at.lineOf(malformed.Path), joined(": ", malformed.Path, malformed.Problem))
+	if r.Fields = fields; fields == nil {
+		return r, wrong
 	}
-	if err != nil {
-		return Resource{}, fmt.Errorf("%s:%d: %w", c.file, at.line, err)
+	for _, m := range malformed {
+		r.Doubt(m.Path)
 	}
-	r := Resource{Kind: kind, Fields: fields, source: source{c.file, at}}
 	r.complete(project)
-	if r.Name, _ = fields["name"].(string); r.Name == "" {
-		return r, fmt.Errorf("%s:%d: the %s has no name", c.file, at.line, kind)
+	if r.Name, _ = r.Fields["name"].(string); r.Name == "" && !r.Doubted("name") {
+		wrong = append(wrong, fmt.Errorf("%s:%d: the %s has no name", c.file, at.line, kind))
 	}
-	return r, nil
+	return r, wrong
+}
+
+// nameIn is the name that a mapping has, however wrong the rest of it is; "" if there is none.
+func nameIn(n *yaml.Node) string {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if n.Content[i].Value == "name" && n.Content[i+1].Kind == yaml.ScalarNode {
+			return n.Content[i+1].Value
+		}
+	}
+	return ""
 }
 
 // joined joins the texts that are not empty.
@@ -133,18 +166,18 @@ func joined(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
-// Unique says of names that are declared twice where that is.
-func Unique(resources []Resource) error {
+// Unique drops what is declared a second time, and says where that is.
+func (d *Declarations) Unique() {
 	first := map[string]Resource{}
-	var wrong []error
-	for _, r := range resources {
-		if other, again := first[r.Name]; again {
-			wrong = append(wrong, fmt.Errorf("%s: %s is declared already, at %s", r.At("name"), r.Name, other.At("name")))
-			continue
+	d.Resources = slices.DeleteFunc(d.Resources, func(r Resource) bool {
+		other, again := first[r.Name]
+		if again {
+			d.Wrong = append(d.Wrong, fmt.Errorf("%s: %s is declared already, at %s", r.At("name"), r.Name, other.At("name")))
+		} else {
+			first[r.Name] = r
 		}
-		first[r.Name] = r
-	}
-	return errors.Join(wrong...)
+		return again
+	})
 }
 
 // Write writes resources as a file that Read reads, in JSON. Names come first.

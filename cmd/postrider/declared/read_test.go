@@ -1,8 +1,10 @@
 package declared
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,11 +15,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func read(t *testing.T, text string) []Resource {
 	t.Helper()
-	resources, err := Read("f", strings.NewReader(text), "p")
-	if err != nil {
-		t.Fatal(err)
+	d := declarations(text)
+	if len(d.Wrong) > 0 {
+		t.Fatal(d.Wrong)
 	}
-	return resources
+	return d.Resources
+}
+
+func declarations(text string) (d Declarations) {
+	d.Read("f", strings.NewReader(text), "p")
+	d.Unique()
+	return d
 }
 
 // JSON is YAML, both spellings of names are one, and what aliases and merges bring is there.
@@ -55,11 +63,57 @@ func TestAliasesAreBounded(t *testing.T) {
 		"topics:\n- &a\n  <<: *a\n",
 		"topics:\n- " + strings.Repeat("{a: ", 200) + strings.Repeat("}", 200),
 	} {
-		if _, err := Read("f", strings.NewReader(text), "p"); err == nil || len(err.Error()) > 300 {
+		if err := errors.Join(declarations(text).Wrong...); err == nil || len(err.Error()) > 300 {
 			t.Errorf("%.60s: %v", text, err)
 		}
 	}
 }
+
+// All that is wrong of the form is told, and what is right is read all the same.
+func TestMistakesOfFormAreAllTold(t *testing.T) {
+	t.Parallel()
+	d := declarations(`topics:
+- name: a
+  lables: {}
+  messageRetentionDuration: 1x
+  labels: {a: 1, b: c}
+- name: twice
+  labels: {a: b, a: c}
+- labels: {x: y}
+- 7
+subscriptions:
+- name: s
+  topic: a
+  ackDeadlineSeconds: ten
+  retryPolicy: {minimumBackoff: 1, maximumBackof: 2s}
+  postrider: {routing: {attribute: [1]}, expiredMessages: DROP}
+  pushConfig: {attributes: {a: [1, 2]}}
+- name: [s]
+- name: s
+`)
+	var lines []string
+	for _, err := range d.Wrong {
+		line, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "f:"), ":")
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	if got := strings.Join(lines, " "); got != "13 14 14 15 16 17 18 3 4 5 7 8 9" || !d.Partial {
+		t.Errorf("lines %s, partial %v:\n%v", got, d.Partial, errors.Join(d.Wrong...))
+	}
+	var read []string
+	for _, r := range d.Resources {
+		read = append(read, fmt.Sprint(shortest(r.Name), " ", r.Broken, " ", string(r.JSON())))
+	}
+	want := []string{
+		`a false {"name":"projects/p/topics/a"}`, `twice true {"name":"projects/p/topics/twice"}`,
+		`s false {"name":"projects/p/subscriptions/s","postrider":{"expiredMessages":"DROP"},"topic":"projects/p/topics/a"}`,
+	}
+	if !slices.Equal(read, want) {
+		t.Errorf("read\n%s", strings.Join(read, "\n"))
+	}
+}
+
+func shortest(name string) string { return name[strings.LastIndex(name, "/")+1:] }
 
 func TestNamesInOneProject(t *testing.T) {
 	t.Parallel()
@@ -90,19 +144,24 @@ func FuzzRead(f *testing.F) {
 	f.Add("topics: [{name: a, labels: {a: 1}}]")
 	f.Add("topics:\n- &a\n  <<: *a\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		resources, err := Read("f", strings.NewReader(text), "p")
-		if err != nil {
+		d := declarations(text)
+		for _, r := range d.Resources {
+			if r.Name == "" || r.At("name") == "" {
+				t.Error("neither name nor line")
+			}
+		}
+		if len(d.Wrong) > 0 {
 			return
 		}
 		var b strings.Builder
-		if err := Write(&b, resources); err != nil {
+		if err := Write(&b, d.Resources); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Read("f", strings.NewReader(b.String()), "p")
-		if err != nil {
-			t.Fatalf("%v in %s", err, b.String())
+		again := declarations(b.String())
+		if len(again.Wrong) > 0 {
+			t.Fatalf("%v in %s", again.Wrong, b.String())
 		}
-		for _, r := range again {
+		for _, r := range again.Resources {
 			if r.At("name") == "" || r.At("labels[\"x\"]") == "" {
 				t.Error("no line")
 			}

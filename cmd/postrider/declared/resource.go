@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"strings"
@@ -77,6 +78,11 @@ type Resource struct {
 	Name string // in full
 	Fields
 	source // of what a file declares
+
+	// Broken means that a file declares the resource, but that nothing more than its name can be read.
+	Broken bool
+
+	doubted map[string]bool // properties, see Doubt
 }
 
 // FromServer is the resource that a server answered. One with fields that this program does not know is refused, since they
@@ -126,12 +132,22 @@ func (k Kind) outputs() (names []string) {
 
 // References are the full names of the topics that the resource is about, beside itself.
 func (r Resource) References() (topics []string) {
-	for _, reference := range references[r.Kind] {
-		if holder, key := r.holder(reference.path); holder != nil && reference.path != "name" {
-			topics = append(topics, holder[key].(string))
-		}
+	for _, topic := range r.Uses() {
+		topics = append(topics, topic)
 	}
 	return topics
+}
+
+// Uses are the same, with the path of each.
+func (r Resource) Uses() iter.Seq2[string, string] {
+	return func(yield func(path, topic string) bool) {
+		for _, reference := range references[r.Kind] {
+			holder, key := r.holder(reference.path)
+			if holder != nil && reference.path != "name" && !yield(reference.path, holder[key].(string)) {
+				return
+			}
+		}
+	}
 }
 
 // holder is the object that holds the string at a path, nil if there is none.

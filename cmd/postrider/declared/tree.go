@@ -201,22 +201,35 @@ var errNoStep = errors.New("there is no such value")
 
 // step goes to the first value of a path.
 func (n *node) step(path string) (inner *node, rest string, err error) {
-	if index, ok := strings.CutPrefix(path, "["); ok {
-		index, rest, _ = strings.Cut(index, "]")
-		if key, err := strconv.Unquote(index); err == nil {
-			inner = n.keys[plain(key)]
-		} else if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(n.items) {
-			inner = n.items[i]
+	name, index, rest := firstStep(path)
+	if name != "" {
+		inner = n.keys[plain(name)]
+	} else if index >= 0 && index < len(n.items) {
+		inner = n.items[index]
+	}
+	if inner == nil {
+		return nil, "", errNoStep
+	}
+	return inner, rest, nil
+}
+
+// firstStep is the name that a path such as a.b[0]["c"] begins with, or else the index, and what follows.
+func firstStep(path string) (name string, index int, rest string) {
+	if bracketed, ok := strings.CutPrefix(path, "["); ok {
+		bracketed, rest, _ = strings.Cut(bracketed, "]")
+		if key, err := strconv.Unquote(bracketed); err == nil {
+			name = key
+		} else if i, err := strconv.Atoi(bracketed); err == nil {
+			index = i
+		} else {
+			index = -1
 		}
 	} else {
 		end := strings.IndexAny(path, ".[")
 		if end < 0 {
 			end = len(path)
 		}
-		inner, rest = n.keys[plain(path[:end])], path[end:]
+		name, rest = path[:end], path[end:]
 	}
-	if inner == nil {
-		return nil, "", errNoStep
-	}
-	return inner, strings.TrimPrefix(rest, "."), nil
+	return name, index, strings.TrimPrefix(rest, ".")
 }
