@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"crypto/rand"
 	"encoding/base32"
-	"regexp"
 	"strings"
 )
 
@@ -22,13 +21,31 @@ type SnapshotName struct{ Project, ID string }
 // DeletedTopic is what a subscription's topic reads once the topic is deleted.
 const DeletedTopic = "_deleted-topic_"
 
-var (
-	resourceID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._~+%-]{2,254}$`)
-	// projectID takes Google's project ids, project numbers and the old
-	// domain-scoped form "example.com:project". It is laxer than Google's rule,
-	// since a project is only a name here.
-	projectID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?$`)
-)
+// isResourceID tells whether s is ^[A-Za-z][A-Za-z0-9._~+%-]{2,254}$. Each request
+// asks, and a regular expression takes ten times as long.
+func isResourceID(s string) bool {
+	return len(s) >= 3 && len(s) <= 255 && isLetter(s[0]) && isMadeOf(s, "._~+%-")
+}
+
+// isProjectID tells whether s is ^[A-Za-z0-9]([A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?$,
+// which takes Google's project ids, project numbers and the old domain-scoped form
+// "example.com:project". It is laxer than Google's rule, since a project is only
+// a name here.
+func isProjectID(s string) bool {
+	return len(s) >= 1 && len(s) <= 128 && isMadeOf(s[:1], "") && isMadeOf(s, "._:-") && isMadeOf(s[len(s)-1:], "")
+}
+
+// isMadeOf tells whether s holds only letters, digits and what else is allowed.
+func isMadeOf(s, others string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isLetter(c) && (c < '0' || c > '9') && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 const idRule = `must be 3 to 255 characters, start with a letter, hold only letters, digits and -._~+%, and not start with "goog"`
 
@@ -84,7 +101,7 @@ func (n SnapshotName) Validate() error { return validateParts(n.Project, "snapsh
 
 // ValidateProject fails with INVALID_ARGUMENT unless s can be a project's id.
 func ValidateProject(s string) error {
-	if !projectID.MatchString(s) {
+	if !isProjectID(s) {
 		return Errorf(InvalidArgument, "project: %q is not a project id: it must be 1 to 128 letters, digits and any of .:-_, starting and ending with a letter or digit", clip(s, 64))
 	}
 	return nil
@@ -94,7 +111,7 @@ func validateParts(project, what, id string) error {
 	if err := ValidateProject(project); err != nil {
 		return err
 	}
-	if !resourceID.MatchString(id) || strings.HasPrefix(id, "goog") {
+	if !isResourceID(id) || strings.HasPrefix(id, "goog") {
 		return Errorf(InvalidArgument, "%s: the id %q %s", what, clip(id, 64), idRule)
 	}
 	return nil

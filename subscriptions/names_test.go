@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,23 @@ func TestProjectIDs(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
+}
+
+// What is written by hand means what these say.
+func FuzzIDs(f *testing.F) {
+	resource := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._~+%-]{2,254}$`)
+	project := regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,126}[A-Za-z0-9])?$`)
+	for _, s := range []string{
+		"", "a", "ab", "abc", "1bc", "a-c", "-ab", "ab-", "a b", "a.b_c~d+e%f-g", "example.com:project", "äbc", "abc\n", "abc\x00", "ab\xff", "a:b", ":", "9",
+		strings.Repeat("a", 128), strings.Repeat("a", 129), strings.Repeat("a", 255), strings.Repeat("a", 256), "@bc", "[bc", "`bc", "{bc", "a/b", "a;b",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if isResourceID(s) != resource.MatchString(s) || isProjectID(s) != project.MatchString(s) {
+			t.Errorf("%q is a resource's id: %t, a project's: %t", s, isResourceID(s), isProjectID(s))
+		}
+	})
 }
 
 func FuzzParseTopicName(f *testing.F) {

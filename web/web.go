@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,6 +95,10 @@ func New(backend Backend, o Options) *Site {
 // Beside serves the page's paths, and leaves all others to next.
 func (s *Site) Beside(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ofAPI(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		if _, pattern := s.mux.Handler(r); pattern == "" {
 			next.ServeHTTP(w, r)
 			return
@@ -101,6 +106,10 @@ func (s *Site) Beside(next http.Handler) http.Handler {
 		s.secured(s.mux).ServeHTTP(w, r)
 	})
 }
+
+// ofAPI tells whether a request is one of Google's API, as nearly all are: none of the page's begins like that, so it need not be
+// looked up among those.
+func ofAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
 
 // Drain ends the streams of live pages; their readers try again, with another server or this one once it is back.
 func (s *Site) Drain() { s.drainOnce.Do(func() { close(s.drain) }) }
