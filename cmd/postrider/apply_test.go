@@ -358,6 +358,8 @@ subscriptions:
   topic: orders
   filter: attributes:a
 - {name: wrapped, topic: orders}
+- {name: needs-policy, topic: orders, postrider: {expiredMessages: DEAD_LETTER}, deadLetterPolicy: {deadLetterTopic: orders, maxDeliveryAttempts: 3}}
+- {name: needs-it-too, topic: orders, postrider: {terminalAnswers: {header: x}}, deadLetterPolicy: {deadLetterTopik: orders}}
 `
 	want := map[string][]string{
 		"3":  {"lables: unknown field"},
@@ -382,6 +384,8 @@ subscriptions:
 		"26": {"ackDeadlineSeconds: 5s"},
 		"29": {"filter cannot be changed"},
 		"30": {"is declared already, at standard input:27"},
+		"31": {"deadLetterPolicy.maxDeliveryAttempts: 3"},
+		"32": {"deadLetterPolicy.deadLetterTopik: unknown field"},
 	}
 	for _, args := range [][]string{{"apply", "-f", "-"}, {"apply", "-f", "-", "--validate-only"}} {
 		status, out, errors := c.try(file, args...)

@@ -14,8 +14,9 @@ import (
 
 func newExplain(p process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "explain SUBSCRIPTION", Short: "Tell why nothing is pushed now", Args: nArgs(1, 1),
-		Long:    "Tell why nothing is pushed now, or that something is: what the store knows, and what the server that pushes says of it.",
+		Use: "explain SUBSCRIPTION", Short: "Tell why a subscription's messages do not move", Args: nArgs(1, 1),
+		Long: "Tell why a subscription's messages do not move, or that they do: how much waits; of a push subscription what holds its pushes up, and what\n" +
+			"the server that pushes says of it; of a pull subscription when somebody used it last.",
 		Example: "  postrider explain billing",
 	}
 	return onSubscription(p, c, func(ctx context.Context, s *session, name subscriptions.SubscriptionName, _ []string) error {

@@ -276,25 +276,23 @@ func (p *planner) step(ctx context.Context, r declared.Resource) (planned, error
 	return p.update(ctx, step, current)
 }
 
-// judge creates a resource in the rehearsal. What the server says of a property is a mistake, and then it is asked about the rest:
-// no property is wrong for want of another, but for the topic. It tells whether the resource could be created in the end.
+// judge creates a resource in the rehearsal. What the server says of a property is a mistake, and then it is asked about the rest.
+// It tells whether the resource could be created in the end.
 func (p *planner) judge(ctx context.Context, there at, r *declared.Resource) (wanted declared.Resource, judged bool, err error) {
 	for {
+		if err := p.lend(ctx, r); err != nil {
+			return wanted, false, err
+		}
 		wanted, err := p.put(ctx, there, r.Settable())
 		if !errors.As(err, new(serverError)) {
 			return wanted, err == nil, err
 		}
 		field, _, _ := strings.Cut(words(err), ":")
-		if !r.Doubted(field) { // else it is missing since it was malformed, which is told
-			p.mistakes.add(*r, err)
+		if r.Doubted(field) {
+			return wanted, false, nil // of what is lent the server should say nothing
 		}
-		left := r.Doubt(field)
-		if field == "topic" && r.Value(field) == nil {
-			if left, err = true, p.lendTopic(ctx, r); err != nil {
-				return wanted, false, err
-			}
-		}
-		if !left {
+		p.mistakes.add(*r, err)
+		if given := r.Doubt(field); !given && field != "topic" {
 			return wanted, false, nil
 		}
 	}
@@ -303,15 +301,23 @@ func (p *planner) judge(ctx context.Context, there at, r *declared.Resource) (wa
 // lentTopic is in the rehearsal alone.
 const lentTopic = "projects/rehearsal/topics/lent"
 
-// lendTopic gives a subscription a topic that has no other.
-func (p *planner) lendTopic(ctx context.Context, r *declared.Resource) error {
-	r.Fields = r.Clone()
-	r.Fields["topic"] = lentTopic
-	_, err := p.put(ctx, p.there(declared.Topic, lentTopic), declared.Fields{})
-	if alreadyThere(err) {
+// lend puts what other properties need in the place of what is wrong: a topic, which must be, and a dead-letter policy, without
+// which there are neither terminal answers nor dead letters of expired messages.
+func (p *planner) lend(ctx context.Context, r *declared.Resource) error {
+	if r.Kind != declared.Subscription {
 		return nil
 	}
-	return err
+	for property, value := range map[string]any{"topic": lentTopic, "deadLetterPolicy": map[string]any{"deadLetterTopic": lentTopic}} {
+		if !r.Doubted(property) || r.Value(property) != nil {
+			continue
+		}
+		r.Fields = r.Clone()
+		r.Fields[property] = value
+		if _, err := p.put(ctx, p.there(declared.Topic, lentTopic), declared.Fields{}); err != nil && !alreadyThere(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // withoutEffect says which fields of a file the server sets itself, or drops.

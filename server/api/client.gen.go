@@ -262,11 +262,13 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
 	ListSubscriptionDeadLetters(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExplainWithBody Tell why nothing is pushed now
+	// ExplainWithBody Tell why a subscription's messages do not move
 	//
-	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+	// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+	// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+	// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+	// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+	// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -275,11 +277,13 @@ type ClientInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
 	ExplainWithBody(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Explain Tell why nothing is pushed now
+	// Explain Tell why a subscription's messages do not move
 	//
-	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+	// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+	// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+	// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+	// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+	// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -890,8 +894,8 @@ type ClientInterface interface {
 	// obeys the new settings at once; a retry policy counts from the next retry.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-	// is out of range; UNIMPLEMENTED for a field marked so.
+	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+	// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -905,8 +909,8 @@ type ClientInterface interface {
 	// obeys the new settings at once; a retry policy counts from the next retry.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-	// is out of range; UNIMPLEMENTED for a field marked so.
+	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+	// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1188,7 +1192,7 @@ type ClientInterface interface {
 	// DeleteTopic Delete a topic
 	//
 	// The topic's subscriptions stay, read `_deleted-topic_` as their topic, and keep their backlog for pulling. A
-	// new topic of the same name is another topic and feeds nothing to them.
+	// new topic of the same name is another topic and feeds nothing to them. Messages that are not due yet are dropped.
 	//
 	// Errors: NOT_FOUND when there is no such topic.
 	//
@@ -1210,7 +1214,8 @@ type ClientInterface interface {
 	// default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-	// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+	// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1223,7 +1228,8 @@ type ClientInterface interface {
 	// default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-	// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+	// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1674,11 +1680,13 @@ func (c *Client) ListSubscriptionDeadLetters(ctx context.Context, project Projec
 	return c.Client.Do(req)
 }
 
-// ExplainWithBody Tell why nothing is pushed now
+// ExplainWithBody Tell why a subscription's messages do not move
 //
-// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -1697,11 +1705,13 @@ func (c *Client) ExplainWithBody(ctx context.Context, project ProjectID, subscri
 	return c.Client.Do(req)
 }
 
-// Explain Tell why nothing is pushed now
+// Explain Tell why a subscription's messages do not move
 //
-// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -2732,8 +2742,8 @@ func (c *Client) GetSubscription(ctx context.Context, project ProjectID, subscri
 // obeys the new settings at once; a retry policy counts from the next retry.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-// is out of range; UNIMPLEMENTED for a field marked so.
+// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2757,8 +2767,8 @@ func (c *Client) UpdateSubscriptionWithBody(ctx context.Context, project Project
 // obeys the new settings at once; a retry policy counts from the next retry.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-// is out of range; UNIMPLEMENTED for a field marked so.
+// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3250,7 +3260,7 @@ func (c *Client) ListTopics(ctx context.Context, project ProjectID, params *List
 // DeleteTopic Delete a topic
 //
 // The topic's subscriptions stay, read `_deleted-topic_` as their topic, and keep their backlog for pulling. A
-// new topic of the same name is another topic and feeds nothing to them.
+// new topic of the same name is another topic and feeds nothing to them. Messages that are not due yet are dropped.
 //
 // Errors: NOT_FOUND when there is no such topic.
 //
@@ -3292,7 +3302,8 @@ func (c *Client) GetTopic(ctx context.Context, project ProjectID, topic TopicID,
 // default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3315,7 +3326,8 @@ func (c *Client) UpdateTopicWithBody(ctx context.Context, project ProjectID, top
 // default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6785,11 +6797,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters (the `ListSubscriptionDeadLetters` operationId).
 	ListSubscriptionDeadLettersWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, body ListSubscriptionDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ListSubscriptionDeadLettersResult, error)
 
-	// ExplainWithBodyWithResponse Tell why nothing is pushed now
+	// ExplainWithBodyWithResponse Tell why a subscription's messages do not move
 	//
-	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+	// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+	// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+	// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+	// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+	// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -6798,11 +6812,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain (the `Explain` operationId).
 	ExplainWithBodyWithResponse(ctx context.Context, project ProjectID, subscription SubscriptionID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExplainResult, error)
 
-	// ExplainWithResponse Tell why nothing is pushed now
+	// ExplainWithResponse Tell why a subscription's messages do not move
 	//
-	// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-	// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-	// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+	// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+	// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+	// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+	// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+	// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 	//
 	// Errors: NOT_FOUND when there is no such subscription.
 	//
@@ -7431,8 +7447,8 @@ type ClientWithResponsesInterface interface {
 	// obeys the new settings at once; a retry policy counts from the next retry.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-	// is out of range; UNIMPLEMENTED for a field marked so.
+	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+	// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7446,8 +7462,8 @@ type ClientWithResponsesInterface interface {
 	// obeys the new settings at once; a retry policy counts from the next retry.
 	//
 	// Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-	// is out of range; UNIMPLEMENTED for a field marked so.
+	// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+	// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7733,7 +7749,7 @@ type ClientWithResponsesInterface interface {
 	// DeleteTopicWithResponse Delete a topic
 	//
 	// The topic's subscriptions stay, read `_deleted-topic_` as their topic, and keep their backlog for pulling. A
-	// new topic of the same name is another topic and feeds nothing to them.
+	// new topic of the same name is another topic and feeds nothing to them. Messages that are not due yet are dropped.
 	//
 	// Errors: NOT_FOUND when there is no such topic.
 	//
@@ -7759,7 +7775,8 @@ type ClientWithResponsesInterface interface {
 	// default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-	// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+	// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7772,7 +7789,8 @@ type ClientWithResponsesInterface interface {
 	// default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 	//
 	// Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-	// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+	// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+	// UNIMPLEMENTED for a field marked so.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -9842,11 +9860,13 @@ func (c *ClientWithResponses) ListSubscriptionDeadLettersWithResponse(ctx contex
 	return ParseListSubscriptionDeadLettersResult(rsp)
 }
 
-// ExplainWithBodyWithResponse Tell why nothing is pushed now
+// ExplainWithBodyWithResponse Tell why a subscription's messages do not move
 //
-// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -9861,11 +9881,13 @@ func (c *ClientWithResponses) ExplainWithBodyWithResponse(ctx context.Context, p
 	return ParseExplainResult(rsp)
 }
 
-// ExplainWithResponse Tell why nothing is pushed now
+// ExplainWithResponse Tell why a subscription's messages do not move
 //
-// What stands in the way of a subscription's pushes, if anything does: the endpoint's circuit breaker, messages that
-// wait, blocked ordering keys; and what the server that pushes says of it: its window, until when it waits and why, the
-// last errors. Any server can be asked: it passes the question on, and has no answer after a second.
+// How much waits, and what stands in the way, if anything does. Of a push subscription: the endpoint's circuit breaker,
+// messages that wait for a retry, blocked ordering keys; and what the server that pushes says of it: its window, until
+// when it waits and why, the last errors. Any server can be asked: it passes the question on, and has no answer after a
+// second. Of a pull subscription: when somebody used it last, and how much is handed out and not acknowledged; `owner`,
+// `breaker` and `push` are absent. One that is detached, or whose topic was deleted, says so.
 //
 // Errors: NOT_FOUND when there is no such subscription.
 //
@@ -10746,8 +10768,8 @@ func (c *ClientWithResponses) GetSubscriptionWithResponse(ctx context.Context, p
 // obeys the new settings at once; a retry policy counts from the next retry.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-// is out of range; UNIMPLEMENTED for a field marked so.
+// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10767,8 +10789,8 @@ func (c *ClientWithResponses) UpdateSubscriptionWithBodyWithResponse(ctx context
 // obeys the new settings at once; a retry policy counts from the next retry.
 //
 // Errors: NOT_FOUND when there is no such subscription; INVALID_ARGUMENT when the mask is empty, names an
-// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`), or a value
-// is out of range; UNIMPLEMENTED for a field marked so.
+// unknown field or one that cannot be changed (`name`, `topic`, `filter`, `enableMessageOrdering`,
+// `postrider.routing`, and what the server alone sets), or a value is out of range; UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11180,7 +11202,7 @@ func (c *ClientWithResponses) ListTopicsWithResponse(ctx context.Context, projec
 // DeleteTopicWithResponse Delete a topic
 //
 // The topic's subscriptions stay, read `_deleted-topic_` as their topic, and keep their backlog for pulling. A
-// new topic of the same name is another topic and feeds nothing to them.
+// new topic of the same name is another topic and feeds nothing to them. Messages that are not due yet are dropped.
 //
 // Errors: NOT_FOUND when there is no such topic.
 //
@@ -11218,7 +11240,8 @@ func (c *ClientWithResponses) GetTopicWithResponse(ctx context.Context, project 
 // default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11237,7 +11260,8 @@ func (c *ClientWithResponses) UpdateTopicWithBodyWithResponse(ctx context.Contex
 // default. The mask stands in the body or in the query; paths are lowerCamelCase or snake_case.
 //
 // Errors: NOT_FOUND when there is no such topic; INVALID_ARGUMENT when the mask is empty, names an unknown
-// field or one that cannot be changed (`name`), or a value is out of range; UNIMPLEMENTED for a field marked so.
+// field or one that cannot be changed (`name`, and what the server alone sets), or a value is out of range;
+// UNIMPLEMENTED for a field marked so.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

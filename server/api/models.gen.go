@@ -336,7 +336,7 @@ type ExplainResponse struct {
 	// OldestUnackedAge The age of the oldest message that is not acknowledged.
 	OldestUnackedAge *wire.Duration `json:"oldestUnackedAge,omitempty"`
 
-	// Outstanding Messages with the endpoint, waiting for a retry, behind another of their ordering key, or dead.
+	// Outstanding Messages with the endpoint or a puller, waiting for a retry, behind another of their ordering key, or dead.
 	Outstanding wire.Int64 `json:"outstanding,omitempty"`
 
 	// Owner The server that pushes the subscription, by the name it has in this run; absent if it is pulled.

@@ -48,7 +48,7 @@ type ServerInterface interface {
 	// ListSubscriptionDeadLetters List the dead letters of a subscription
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters)
 	ListSubscriptionDeadLetters(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
-	// Explain Tell why nothing is pushed now
+	// Explain Tell why a subscription's messages do not move
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
 	Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID)
 	// Peek Look at messages without leasing them
@@ -258,7 +258,7 @@ func (_ Unimplemented) ListSubscriptionDeadLetters(w http.ResponseWriter, r *htt
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// Explain Tell why nothing is pushed now
+// Explain Tell why a subscription's messages do not move
 // (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
 func (_ Unimplemented) Explain(w http.ResponseWriter, r *http.Request, project ProjectID, subscription SubscriptionID) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -6970,7 +6970,7 @@ type StrictServerInterface interface {
 	// ListSubscriptionDeadLetters List the dead letters of a subscription
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:deadLetters)
 	ListSubscriptionDeadLetters(ctx context.Context, request ListSubscriptionDeadLettersRequestObject) (ListSubscriptionDeadLettersResponseObject, error)
-	// Explain Tell why nothing is pushed now
+	// Explain Tell why a subscription's messages do not move
 	// (POST /postrider/v1/projects/{project}/subscriptions/{subscription}:explain)
 	Explain(ctx context.Context, request ExplainRequestObject) (ExplainResponseObject, error)
 	// Peek Look at messages without leasing them
