@@ -1,9 +1,11 @@
 package pusher
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"weak"
 )
 
 // What one goroutine has done the same one does next, no more stay than are useful, and none after the end.
@@ -36,5 +38,22 @@ func TestCrew(t *testing.T) {
 			t.Errorf("%d jobs are done, %d goroutines stay, want %d", done.Load(), idle, maxIdle)
 		}
 		c.dismiss() // the bubble tells of any that is left
+	})
+}
+
+// An idle goroutine keeps nothing of its last job, which may have held a large message.
+func TestIdleCrewHoldsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew()
+		defer c.dismiss()
+		message := new([1 << 20]byte)
+		held := weak.Make(message)
+		c.run(func() { message[0]++ })
+		synctest.Wait()
+		runtime.GC()
+		if held.Value() != nil {
+			t.Error("the message of a job that is done is still there")
+		}
 	})
 }
