@@ -40,7 +40,7 @@ func ageText(t *wire.Timestamp) string {
 	if t == nil {
 		return ""
 	}
-	return shortDuration(max(0, time.Since(t.Time)).Round(time.Second))
+	return roughly(time.Since(t.Time).Round(time.Second))
 }
 
 // nextText is what becomes of the message that blocks a key.
@@ -54,13 +54,13 @@ func nextText(k api.BlockedKey) string {
 	if k.NextTime == nil {
 		return ""
 	}
-	return "tried again in " + shortDuration(max(0, time.Until(k.NextTime.Time)).Round(time.Second))
+	return "tried again " + inText(k.NextTime)
 }
 
 func newUnblockKey(p process) *cobra.Command {
 	var key, message string
 	c := &cobra.Command{
-		Use: "unblock-key SUBSCRIPTION", Short: "Drop or dead-letter the message that blocks an ordering key", Args: nArgs(1, 1),
+		Use: "unblock-key SUBSCRIPTION --ordering-key KEY --message-id ID --drop | --dead-letter", Short: "Drop or dead-letter the message that blocks an ordering key", Args: nArgs(1, 1),
 		Example: `  postrider subscriptions unblock-key billing --ordering-key customer-17 --message-id 1767225600000-14217 --dead-letter
   postrider subscriptions unblock-key billing --ordering-key customer-17 --message-id 1767225600000-14217 --drop`,
 	}

@@ -279,7 +279,7 @@ func newDeadLettersPurge(p process) *cobra.Command {
 			return call[api.Operation](s.PurgeSubscriptionDeadLetters(ctx, l.subscription.Project, l.subscription.ID, r))
 		}
 		return l.work(ctx, begin, func(op api.Operation) error {
-			if !yes && !dry {
+			if !yes && !dry && op.Metadata.TotalMessages > 0 {
 				return usagef("this would drop %s for good: say --yes to do it", totalText(op))
 			}
 			return s.follow(ctx, p, op, async)

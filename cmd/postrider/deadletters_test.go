@@ -79,6 +79,9 @@ func TestDeadLetterCommands(t *testing.T) {
 	if got := c.run("dlq", "purge", "billing", "--yes"); !strings.Contains(got, "dropped 2 dead letters") {
 		t.Errorf("purge says %s", got)
 	}
+	if got := c.run("dlq", "purge", "billing"); got != "0 dead letters\n" { // nothing to confirm
+		t.Errorf("purge says %s", got)
+	}
 	decode(t, c.run("dlq", "list", "billing", "-o", "json"), &letters)
 	if len(letters) != 0 {
 		t.Errorf("left: %+v", letters)

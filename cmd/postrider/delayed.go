@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,17 +25,9 @@ func newDelayed(p process) *cobra.Command {
 			return err
 		}
 		return list(s.print, messages, []string{"MESSAGE", "DUE", "BYTES", "ATTRIBUTES"}, func(m api.DelayedMessage) []string {
-			return []string{m.MessageID, dueText(m), fmt.Sprint(m.Bytes), mapText(m.Attributes)}
+			return []string{m.MessageID, inText(m.DueTime), fmt.Sprint(m.Bytes), mapText(m.Attributes)}
 		})
 	})
-}
-
-// dueText is how long it is until a message is due.
-func dueText(m api.DelayedMessage) string {
-	if m.DueTime == nil {
-		return ""
-	}
-	return "in " + shortDuration(max(0, time.Until(m.DueTime.Time)).Round(time.Second))
 }
 
 func newCancelDelayed(p process) *cobra.Command {

@@ -42,10 +42,10 @@ func explained(e api.ExplainResponse) string {
 	}
 	text := e.Summary + fmt.Sprintf("\nnever sent: %s%d, outstanding: %d, of these dead: %d", most, e.Undelivered, e.Outstanding, e.Dead)
 	if e.OldestUnackedAge != nil {
-		text += fmt.Sprintf("\nunacknowledged: %s%d bytes, the oldest for %s%s", most, e.UnackedBytes, most, durationText(e.OldestUnackedAge))
+		text += fmt.Sprintf("\nunacknowledged: %s%d bytes, the oldest for %s%s", most, e.UnackedBytes, most, roughly(e.OldestUnackedAge.Duration()))
 	}
 	if e.BlockedKeys > 0 {
-		text += fmt.Sprintf("\nblocked ordering keys: %d (see blocked-keys)", e.BlockedKeys)
+		text += fmt.Sprintf("\nblocked ordering keys: %d (postrider subscriptions blocked-keys lists them)", e.BlockedKeys)
 	}
 	if b := e.Breaker; b != nil && b.OpenTime != nil {
 		text += fmt.Sprintf("\ncircuit breaker: open for %s, %d probes failed", time.Since(b.OpenTime.Time).Round(time.Second), b.FailedProbes)
@@ -101,7 +101,7 @@ func explainedPushes(p api.PushState) string {
 func attemptText(a api.FailedAttempt) string {
 	text := ageText(a.Time) + " ago: " + a.Reason
 	if a.Duration != nil {
-		text += " after " + shortDuration(a.Duration.Duration())
+		text += " after " + roughly(a.Duration.Duration())
 	}
 	if a.Answer != "" {
 		text += ": " + a.Answer

@@ -95,5 +95,5 @@ func inText(t *wire.Timestamp) string {
 	if t == nil {
 		return ""
 	}
-	return "in " + shortDuration(max(0, time.Until(t.Time)).Round(time.Second))
+	return "in " + roughly(time.Until(t.Time).Round(time.Second))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -111,5 +112,18 @@ func TestCheckingABackupCanBeStopped(t *testing.T) {
 	defer file.Close()
 	if _, err := checkBackup(ctx, process{err: io.Discard}, file); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+func TestRoughDurations(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 474697 * time.Nanosecond: "0s", 156069190 * time.Nanosecond: "156ms", 3847 * time.Millisecond: "4s",
+		90 * time.Second: "1m30s", 2*time.Hour - time.Second: "2h", 47*time.Hour + 59*time.Second: "47h1m",
+		582*time.Hour + 55*time.Minute: "24d 7h", 72*time.Hour - time.Second: "3d", 72*time.Hour + 29*time.Minute: "3d",
+	} {
+		if got := roughly(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
 	}
 }

@@ -104,6 +104,24 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
+// roughly is how long something was, or will be, as people tell it: to the second, the minute, or the hour.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = max(0, d); {
+	case d < time.Second:
+		return shortDuration(d.Round(time.Millisecond))
+	case d < time.Hour:
+		return shortDuration(d.Round(time.Second))
+	case d < 2*day:
+		return shortDuration(d.Round(time.Minute))
+	}
+	d = d.Round(time.Hour)
+	if d%day == 0 {
+		return inDays(d)
+	}
+	return inDays(d-d%day) + " " + shortDuration(d%day)
+}
+
 func expirationText(sub api.Subscription) string {
 	if sub.ExpirationPolicy == nil || sub.ExpirationPolicy.TTL == nil {
 		return "never"
