@@ -135,8 +135,8 @@ func (m *mortalStore) Redrive(ctx context.Context, r subscriptions.RedriveReques
 	return fates, err
 }
 
-func (m *mortalStore) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter) error {
-	return m.step(func() error { return m.Store.ForgetRedriven(ctx, topic, letters) })
+func (m *mortalStore) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter, after time.Duration) error {
+	return m.step(func() error { return m.Store.ForgetRedriven(ctx, topic, letters, after) })
 }
 
 func (m *mortalStore) Remove(ctx context.Context, r subscriptions.RemoveRequest) (fates []subscriptions.RemoveFate, err error) {

@@ -32,14 +32,6 @@ type operator struct {
 	owned   []Operation
 	working map[string]context.CancelFunc // by UID
 	changed chan struct{}
-	moved   []movedBack // what topics are to forget, oldest first
-}
-
-// movedBack is what was redriven into a topic and removed where it came from.
-type movedBack struct {
-	at      time.Time
-	topic   string
-	letters []RedriveLetter // only their names
 }
 
 func newOperator(s *Service) *operator {
@@ -57,12 +49,6 @@ func (o *operator) setOwned(ops []Operation) {
 // run works until ctx ends.
 func (o *operator) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		for sleep(ctx, forgetAfter/3, nil) {
-			o.forget(ctx)
-		}
-		return nil
-	})
 	for {
 		o.start(ctx, g)
 		if !sleep(ctx, rereadEvery, o.changed) {
@@ -93,33 +79,6 @@ func (o *operator) start(ctx context.Context, g *errgroup.Group) {
 		if !owned[uid] {
 			cancel()
 		}
-	}
-}
-
-// movedBack notes letters that a topic need not remember for long. A server that
-// stops first leaves that to the topic, which forgets by itself in time.
-func (o *operator) movedBack(topic string, letters []RedriveLetter) {
-	if len(letters) == 0 {
-		return
-	}
-	for i, l := range letters {
-		letters[i] = RedriveLetter{Topic: l.Topic, ID: l.ID}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.moved = append(o.moved, movedBack{time.Now(), topic, letters})
-}
-
-// forget lets topics forget what they took long enough ago.
-func (o *operator) forget(ctx context.Context) {
-	o.mu.Lock()
-	var old []movedBack
-	for len(o.moved) > 0 && time.Since(o.moved[0].at) >= forgetAfter {
-		old, o.moved = append(old, o.moved[0]), o.moved[1:]
-	}
-	o.mu.Unlock()
-	for _, m := range old {
-		o.s.logFailure(ctx, "let a topic forget what was redriven", m.topic, o.s.store.ForgetRedriven(ctx, m.topic, m.letters))
 	}
 }
 

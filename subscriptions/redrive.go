@@ -172,7 +172,7 @@ func (w *letterWork) fail(n int, format string, args ...any) {
 }
 
 // redrive moves dead letters to the subscription that all of them came from: put
-// back there, remove here, later forget there. Each step may be repeated, by any
+// back there, remove here, have it forgotten there after a while. Each step may be repeated, by any
 // server.
 func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, letters []DeadLetter) error {
 	var back []DeadLetter
@@ -216,7 +216,10 @@ func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, lette
 	w.fail(old, "an older version moved it, which did not note the id that the message had")
 	w.fail(foreign, "it comes from another topic than that of %s now", source)
 	gone, err := w.remove(ctx, back)
-	w.s.operator.movedBack(ref.Topic, w.on(gone))
+	if len(gone) > 0 {
+		// They are back. A topic that cannot be told forgets by itself in time.
+		w.s.logFailure(ctx, "let a topic forget what was redriven", ref.Topic, w.s.store.ForgetRedriven(ctx, ref.Topic, w.on(gone), forgetAfter))
+	}
 	return err
 }
 

@@ -405,3 +405,48 @@ func TestRedriveAtHardlyAnyRate(t *testing.T) {
 		w.want(op.Progress.Moved, 1)
 	})
 }
+
+// A server that stops right after a redrive leaves nothing to do: the topic forgets what it took by itself.
+func TestRedriveIsForgotten(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.withDead("morgue")
+		w.die("orders", "billing", "a")
+		d := w.letters(10, fromSub("billing"))[0]
+		seen := &forgetting{Store: w.store}
+		w.stop()
+		server := subscriptions.NewService(seen, subscriptions.Options{})
+		op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
+		w.must(err)
+		server.WorkOn(w.ctx, op.Name)
+		w.want(len(seen.letters), 1)
+		sub, err := w.store.Subscription(w.ctx, subName("billing"))
+		w.must(err)
+		request := subscriptions.RedriveRequest{Ref: sub.Ref(), Rules: sub.Rules(10), Letters: seen.letters}
+		request.Letters[0].Message = subscriptions.Message{ID: d.Origin.MessageID, Data: []byte("a")}
+		again := func() string {
+			_, err := w.store.Redrive(w.ctx, request)
+			w.must(err)
+			got := w.pull("billing")
+			if len(got) > 0 {
+				w.ack("billing", got)
+			}
+			return texts(got)
+		}
+		w.want(again(), "[a]") // which came back
+		wait(29 * time.Second)
+		w.want(again(), "[]") // a server that had seen the letter before adds no second one
+		wait(time.Second)
+		w.want(again(), "[a]")
+	})
+}
+
+// forgetting notes what is to be forgotten.
+type forgetting struct {
+	subscriptions.Store
+	letters []subscriptions.RedriveLetter
+}
+
+func (f *forgetting) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter, after time.Duration) error {
+	f.letters = append(f.letters, letters...)
+	return f.Store.ForgetRedriven(ctx, topic, letters, after)
+}

@@ -1,6 +1,9 @@
 package subscriptions
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // RedriveLetter is a dead letter on its way back.
 type RedriveLetter struct {
@@ -77,9 +80,9 @@ type Redrives interface {
 	// The retention counts from now. A message that is unacked already is left as it
 	// is. RESOURCE_EXHAUSTED when the store is full.
 	Redrive(context.Context, RedriveRequest) ([]RedriveFate, error)
-	// ForgetRedriven lets a topic forget that it took these letters, once they are
-	// removed where they came from.
-	ForgetRedriven(ctx context.Context, topic string, letters []RedriveLetter) error
+	// ForgetRedriven lets a topic forget after a while that it took these letters,
+	// once they are removed where they came from.
+	ForgetRedriven(ctx context.Context, topic string, letters []RedriveLetter, after time.Duration) error
 	// Remove acks messages whatever their state, also before earlier ones of their
 	// key and ahead of the cursor. RemoveLeft are those that their key left in the
 	// log.

@@ -2,7 +2,10 @@ package memory
 
 import (
 	"context"
+	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"postrider/subscriptions"
 )
@@ -56,9 +59,9 @@ func (s *Store) Redrive(_ context.Context, r subscriptions.RedriveRequest) (fate
 	err = s.onState(r.Ref, func(st *state) {
 		for _, l := range r.Letters {
 			fate := subscriptions.RedriveThere
-			if !st.slot.returned[nameOf(l)] {
+			if st.slot.returned[nameOf(l)] <= s.now {
 				if fate = st.putBack(l.PlaceID(), cloneMessage(l.Message), r); fate == subscriptions.RedriveThere {
-					st.slot.returned[nameOf(l)] = true
+					st.slot.returned[nameOf(l)] = math.MaxInt64
 				}
 			}
 			fates = append(fates, fate)
@@ -122,14 +125,19 @@ func (st *state) isLeft(id subscriptions.MessageID, key uint64) bool {
 }
 
 // ForgetRedriven implements subscriptions.Redrives.
-func (s *Store) ForgetRedriven(_ context.Context, topic string, letters []subscriptions.RedriveLetter) error {
+func (s *Store) ForgetRedriven(_ context.Context, topic string, letters []subscriptions.RedriveLetter, after time.Duration) error {
 	s.begin()
 	defer s.end()
-	if t := s.slots[topic]; t != nil {
-		for _, l := range letters {
-			delete(t.returned, nameOf(l))
+	t := s.slots[topic]
+	if t == nil {
+		return nil
+	}
+	for _, l := range letters {
+		if t.returned[nameOf(l)] > s.now {
+			t.returned[nameOf(l)] = s.now + millis(after)
 		}
 	}
+	maps.DeleteFunc(t.returned, func(_ returned, until int64) bool { return until <= s.now })
 	return nil
 }
 

@@ -22,8 +22,9 @@ type slot struct {
 	snapshots map[string]*snapshot
 	// taken are the dead letters in the log that came from each source, by their ids there.
 	taken map[string]map[subscriptions.MessageID]bool
-	// returned are the dead letters that were put back into a subscription of this topic.
-	returned map[returned]bool
+	// returned are the dead letters that were put back into a subscription of this topic, and until when, in milliseconds, that
+	// is known.
+	returned map[returned]int64
 	// kept are the dead letters that came while nothing was attached, in order of the log.
 	kept []kept
 	// history is what the topic held at the end of each minute (survey.go).
@@ -109,7 +110,7 @@ func (s *Store) OpenTopic(_ context.Context, ref subscriptions.TopicRef) error {
 			states:    map[string]*state{},
 			snapshots: map[string]*snapshot{},
 			taken:     map[string]map[subscriptions.MessageID]bool{},
-			returned:  map[returned]bool{},
+			returned:  map[returned]int64{},
 		}
 	}
 	t, err := s.slot(ref)

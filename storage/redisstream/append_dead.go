@@ -7,11 +7,14 @@ import (
 	"postrider/subscriptions"
 )
 
-// rememberTaken is how long a topic knows which dead letters it took: as long as a source could still hold one, which the
-// longest retention bounds.
+// rememberTaken is how long a topic knows which dead letters it took when nobody lets it forget: as long as a source could still
+// hold one, which the longest retention bounds. Nothing shorter is safe for a letter that may still be where it came from: all
+// servers may be down for days between two steps of a move or a redrive, and what came back may be acked by then. Once a letter is
+// gone from there the topic is let forget (ForgetDead, ForgetRedriven), so that only what a server was at when it died is left:
+// 100 names at most for each subscription and operation that it worked on, of about 100 bytes.
 const rememberTaken = subscriptions.MaxRetention
 
-var appendDeadScript = newScript("append_dead", with(onTopic, "retain", "open_for_publish")...)
+var appendDeadScript = newScript("append_dead", with(onTopic, "taken", "retain", "open_for_publish")...)
 
 // AppendDead implements subscriptions.DeadLetters.
 func (s *Store) AppendDead(

@@ -12,11 +12,7 @@
 -- A script, since looking up what was taken, appending and remembering must be one step: a repeated move adds no copy.
 local salt, keep, remember = ARGV[4], tonumber(ARGV[6]), tonumber(ARGV[7])
 
--- Bounded, like everything here: what is left goes with the next move.
-local old = redis.call('ZRANGE', TAKEN, '-inf', now - remember, 'BYSCORE', 'LIMIT', 0, 100)
-if #old > 0 then
-  redis.call('ZREM', TAKEN, unpack(old))
-end
+forget_old(TAKEN, remember)
 
 local before = n
 for i = 8, #ARGV, 3 do

@@ -53,7 +53,8 @@ func (k names) wake(uid string) string {
 //	log     stream: id ms-nSSSS, fields h and d
 //	subs    hash: subscription uid -> name
 //	floors  sorted set: subscription or snapshot uid -> n up to which it needs nothing
-//	taken   sorted set: SOURCE:ID of a dead letter that was taken -> ms
+//	taken   sorted set: SOURCE:ID of a dead letter that was taken, or letter:TOPIC:ID of one that came back -> ms when that
+//	        was, or less: rememberTaken after it the topic has forgotten
 func (k names) topicSlot(uid string) []string {
 	return []string{
 		k.topic(uid, "meta"), k.topic(uid, "log"), k.topic(uid, "subs"), k.topic(uid, "floors"), k.topic(uid, "taken"),

@@ -97,6 +97,20 @@ func TestSnapshotRecordsHoldEveryField(t *testing.T) {
 	}
 }
 
+func TestOperationRecordsHoldEveryField(t *testing.T) {
+	t.Parallel()
+	var op subscriptions.Operation
+	fill(reflect.ValueOf(&op).Elem())
+	op.Failure = subscriptions.Errorf(subscriptions.Canceled, "text")
+	text, err := encodeOperation(op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decodeOperation(op.Name, text); err != nil || !reflect.DeepEqual(got, op) {
+		t.Errorf("%+v (%v), want %+v", got, err, op)
+	}
+}
+
 // fill sets everything in v to something that is not zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {

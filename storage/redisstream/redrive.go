@@ -12,7 +12,7 @@ import (
 // onUnacked is what scripts need that look for a message wherever it may be unacked.
 var onUnacked = with(onSubscription, "trim_log", "outstanding", "overflow", "order", "source", "unacked")
 
-var redriveScript = newScript("redrive", onUnacked...)
+var redriveScript = newScript("redrive", with(onUnacked, "taken")...)
 
 // Redrive implements subscriptions.Redrives.
 func (s *Store) Redrive(ctx context.Context, r subscriptions.RedriveRequest) (fates []subscriptions.RedriveFate, err error) {
@@ -35,17 +35,17 @@ func (s *Store) Redrive(ctx context.Context, r subscriptions.RedriveRequest) (fa
 	return fates, f.err
 }
 
+var forgetRedrivenScript = newScript("forget_redriven", "clock", "taken")
+
 // ForgetRedriven implements subscriptions.Redrives.
-func (s *Store) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter) error {
-	members := make([]any, len(letters))
-	for i, l := range letters {
-		members[i] = redrivenMember(l)
-	}
-	return inChunks(members, func(chunk []any) error {
-		if len(chunk) == 0 {
-			return nil
+func (s *Store) ForgetRedriven(ctx context.Context, topic string, letters []subscriptions.RedriveLetter, after time.Duration) error {
+	return inChunks(letters, func(chunk []subscriptions.RedriveLetter) error {
+		args := []any{s.now(), wholeMillis(rememberTaken), wholeMillis(after)}
+		for _, l := range chunk {
+			args = append(args, redrivenMember(l))
 		}
-		return failed(ctx, "forget redriven", s.client.ZRem(ctx, s.keys.topic(topic, "taken"), chunk...).Err())
+		_, err := s.run(ctx, forgetRedrivenScript, []string{s.keys.topic(topic, "taken")}, args...)
+		return err
 	})
 }
 

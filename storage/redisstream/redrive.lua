@@ -18,10 +18,7 @@ local THERE, BUSY, FULL = 1, 2, 3
 local TAKEN, bound, gentle, remember = KEYS[23], tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
 local before, placed = next_due(), 0
 
-local old = redis.call('ZRANGE', TAKEN, '-inf', now - remember, 'BYSCORE', 'LIMIT', 0, 100)
-if #old > 0 then
-  redis.call('ZREM', TAKEN, unpack(old))
-end
+forget_old(TAKEN, remember)
 
 -- stand_in_queue gives a message its place among those of its key, before the later ones: what of these is leased comes again
 -- after it. It gives whether it is the first; nil when it has to wait.
@@ -99,7 +96,7 @@ end
 local reply = {OK}
 for i = 8, #ARGV, 4 do
   local fate = THERE
-  if not redis.call('ZSCORE', TAKEN, ARGV[i]) then
+  if not is_taken(TAKEN, remember, ARGV[i]) then
     fate = put_back(ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
     if fate == THERE then
       redis.call('ZADD', TAKEN, now, ARGV[i])

@@ -2,11 +2,11 @@ package redisstream
 
 import "context"
 
-var trimScript = newScript("trim", with(onTopic, "trim_log")...)
+var trimScript = newScript("trim", with(onTopic, "trim_log", "taken")...)
 
 // Trim implements subscriptions.Log.
 func (s *Store) Trim(ctx context.Context, uid string) (more bool, err error) {
-	reply, err := s.run(ctx, trimScript, s.keys.topicSlot(uid)[:4], s.now())
+	reply, err := s.run(ctx, trimScript, s.keys.topicSlot(uid), s.now(), wholeMillis(rememberTaken))
 	if err != nil {
 		return false, err
 	}

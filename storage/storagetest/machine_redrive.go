@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"slices"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -36,7 +37,11 @@ func (m *machine) redrive() {
 		}
 	}
 	if rapid.Bool().Draw(m.T, "forget") {
-		m.do("forget redriven", func(store subscriptions.Store) error { return store.ForgetRedriven(ctx, s.ref.Topic, r.Letters) })
+		after := time.Duration(0)
+		if rapid.Bool().Draw(m.T, "after a while") {
+			after = drawSpell(m.T)
+		}
+		m.do("forget redriven", func(store subscriptions.Store) error { return store.ForgetRedriven(ctx, s.ref.Topic, r.Letters, after) })
 	}
 }
 

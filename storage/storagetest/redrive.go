@@ -109,7 +109,13 @@ func redriveTwice(r *rig) {
 	s.ack(s.leaseOne())
 	s.redriven(l...) // it was acked since, which who repeats this does not know
 	s.leases(10)
-	r.ok(s.Store.ForgetRedriven(r.Context(), t.ref.UID, l))
+	r.ok(s.Store.ForgetRedriven(r.Context(), t.ref.UID, l, time.Minute))
+	r.Clock.Advance(time.Minute - 1)
+	s.redriven(l...)
+	s.leases(10)
+	r.Clock.Advance(1)
+	r.ok(s.Store.ForgetRedriven(r.Context(), t.ref.UID, l, time.Minute)) // what is forgotten stays so
+	t.trim()
 	s.redriven(l...)
 	s.leases(10, "a")
 }
