@@ -179,13 +179,22 @@ func (o *operator) pause(ctx context.Context, op *Operation, d time.Duration) bo
 	return ctx.Err() == nil
 }
 
+// logEnd logs that an operation ended, with why if that was before its end.
+func (o *operator) logEnd(ctx context.Context, op Operation) {
+	about := []any{"name", op.Name.String(), "moved", op.Progress.Moved, "failed", op.Progress.Failed}
+	if op.Failure != nil {
+		about = append(about, "failure", op.Failure)
+	}
+	o.s.log.InfoContext(ctx, "an operation ended", about...)
+}
+
 // write writes how far an operation is, and returns it with what others wrote.
 func (o *operator) write(ctx context.Context, op Operation) (Operation, error) {
 	ctx, cancel := step(ctx)
 	defer cancel()
 	if op.Done {
 		op.Ended = time.Now().UTC().Truncate(time.Millisecond)
-		o.s.log.InfoContext(ctx, "an operation ended", "name", op.Name.String(), "moved", op.Progress.Moved, "failed", op.Progress.Failed, "failure", op.Failure)
+		o.logEnd(ctx, op)
 	}
 	return o.s.changeOperation(ctx, op.Name, func(now *Operation) {
 		if now.UID != op.UID {

@@ -413,6 +413,10 @@ subscriptions:
 		}
 	}
 
+	// A topic that is not there is one mistake, also of a subscription that has another.
+	if _, _, errors := c.try("subscriptions: [{name: wrapped, topic: absent}]", "apply", "-f", "-"); strings.Count(errors, "\n") != 1 {
+		t.Error(errors)
+	}
 	// What may stand where the files cannot be read is not said to be missing, and a server that is not there hides no mistake.
 	if _, _, errors := c.try("subscriptions: [{name: new, topic: unread}]\n---\ntopics: [", "apply", "-f", "-"); strings.Contains(errors, "unread") {
 		t.Error(errors)

@@ -235,6 +235,8 @@ func TestFailures(t *testing.T) {
 		"subscriptions create s-1 --topic orders --expiration-period x": {2, "never"},
 		"publish orders x --attribute novalue":                          {2, "KEY=VALUE"},
 		"publish orders x --file y":                                     {2, "exclude each other"},
+		"publish orders":                                                {2, "nothing to publish"},
+		"publish orders --deliver-at 5m":                                {2, "nothing to publish"},
 		"publish orders --file /does/not/exist":                         {1, "/does/not/exist"},
 		"pull billing --wait --no-wait":                                 {2, "wait"},
 		"topics list -o xml":                                            {2, "table, json"},
@@ -301,6 +303,9 @@ func TestVersionAndCompletion(t *testing.T) {
 	t.Parallel()
 	c := commandLine{T: t}
 	if got := c.run("version"); !strings.Contains(got, "postrider") {
+		t.Error(got)
+	}
+	if got := c.run("--version"); got != "postrider "+version()+"\n" {
 		t.Error(got)
 	}
 	if got := c.run("completion", "bash"); !strings.Contains(got, "postrider") {

@@ -209,7 +209,7 @@ func (p *planner) standIn(ctx context.Context, resources []declared.Resource) er
 			}
 		}
 	}
-	for _, r := range resources {
+	for i, r := range resources {
 		for path, topic := range r.Uses() {
 			_, there := p.current[topic]
 			a, err := locate(p.rehearsal.Client, declared.Topic, topic)
@@ -218,6 +218,9 @@ func (p *planner) standIn(ctx context.Context, resources []declared.Resource) er
 			}
 			if !p.partial {
 				p.mistakes.add(r, fmt.Errorf("%s: %s does not exist, and is not declared", path, topic))
+				if path == "topic" {
+					resources[i].Doubt(path) // that it cannot be changed is no news then
+				}
 			}
 			if _, err := p.put(ctx, a, declared.Fields{}); err != nil && !alreadyThere(err) {
 				return fmt.Errorf("stand in for %s: %w", topic, err)

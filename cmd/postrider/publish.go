@@ -20,7 +20,7 @@ func newPublish(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use: "publish TOPIC [DATA…]", Short: "Publish messages, one for each DATA, all of them or none", GroupID: groupClient,
 		Long: "Publish messages, one for each DATA, in one request: all are stored or none. Prints their ids.\n" +
-			"Without DATA and --file it publishes one message that has only attributes.",
+			"With neither DATA nor --file it publishes one message that has only attributes.",
 		Args: nArgs(1, -1),
 		Example: `  postrider publish orders '{"order": 1}' '{"order": 2}' --attribute origin=web
   postrider publish orders remind --deliver-at 2h --ttl 30m
@@ -32,6 +32,9 @@ func newPublish(p process) *cobra.Command {
 	c.Flags().Var(&at, "deliver-at", "`TIME` from now, such as 90s or 2d, or of day, such as 2030-01-31T12:00:00Z, before which nobody gets the messages")
 	c.Flags().Var(&ttl, "ttl", "`TIME` after which, from now or from --deliver-at, nobody gets them any more")
 	return onTopic(p, c, func(ctx context.Context, s *session, name subscriptions.TopicName, args []string) error {
+		if len(args) == 0 && file == "" && attributes == nil { // a message of our own attributes alone is hardly meant
+			return usagef("there is nothing to publish: give DATA, --file, or at least one --attribute (see %s --help)", c.CommandPath())
+		}
 		data, err := messageData(p, file, args)
 		if err != nil {
 			return err

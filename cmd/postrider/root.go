@@ -17,9 +17,11 @@ Results go to standard output, in words or, with -o json or -o yaml, as the API 
 error. The exit status is 0 when all was done, 1 when something failed, 2 when the command line, a setting or a file is wrong
 and nothing was begun, 3 when "apply --validate-only --exit-code" found changes, and 128 and the number of the signal when one
 ended the command (130 for Ctrl-C).`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate("postrider {{.Version}}\n")
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
