@@ -636,7 +636,7 @@ type OpenIDConfiguration struct {
 
 // Operation Long work that goes on in the background.
 type Operation struct {
-	// Done Whether it has ended.
+	// Done Whether it has ended; absent while it goes on.
 	Done bool `json:"done,omitempty"`
 
 	// Error Why an operation ended before its end.
