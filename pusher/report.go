@@ -9,7 +9,8 @@ import (
 
 // reportEvery is how often an owner says how its pushes go while some are
 // refused, though nobody asks: so that something is known of an endpoint when
-// its owner has gone. While all goes well it says nothing unasked.
+// its owner has gone. That an endpoint no longer asks to be left alone, before that
+// time is over, is said at once. While all goes well it says nothing unasked.
 const reportEvery = 10 * time.Second
 
 // reporter is what a worker may have to say of its pushes.
@@ -18,6 +19,7 @@ type reporter struct {
 	asked    bool
 	troubled bool // refusals that nothing was said of
 	said     time.Time
+	told     time.Time  // until when the endpoint asked to be left alone, as was said last
 	reported chan error // what came of the report on its way; nil when there is none
 }
 
@@ -35,18 +37,25 @@ func (r *reporter) refused(p *push) {
 	r.troubled = true
 }
 
-// due tells whether to say something now.
-func (r *reporter) due() bool {
-	return r.reported == nil && (r.asked || r.troubled && time.Since(r.said) >= reportEvery)
+// due tells whether to say something now. alone is until when the endpoint asked
+// to be left alone.
+func (r *reporter) due(alone time.Time) bool {
+	if r.reported != nil {
+		return false
+	}
+	now := time.Now()
+	over := r.told.After(now) && !alone.After(now)
+	return r.asked || over || r.troubled && now.Sub(r.said) >= reportEvery
 }
 
 // report tells the store how pushes go, if somebody asks or something is wrong.
 // Nothing depends on it, so what fails is not tried again.
 func (w *worker) report(work context.Context) {
-	if !w.reporter.due() {
+	alone := w.flow.back.asked
+	if !w.reporter.due(alone) {
 		return
 	}
-	w.reporter.asked, w.reporter.troubled, w.reporter.said = false, false, time.Now()
+	w.reporter.asked, w.reporter.troubled, w.reporter.said, w.reporter.told = false, false, time.Now(), alone
 	sub, r, reply := w.sub, w.pushReport(), make(chan error, 1)
 	w.reporter.reported = reply
 	w.steps.Go(func() {

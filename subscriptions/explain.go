@@ -136,14 +136,14 @@ func ago(d time.Duration) string {
 // holdup is what keeps the owner from sending more, in a sentence; empty if nothing
 // does.
 func (r PushReport) holdup() string {
-	backoff, retryAfter := r.left(r.Backoff), r.left(r.RetryAfter)
+	backoff, retryAfter := r.Left(r.Backoff), r.Left(r.RetryAfter)
 	switch {
 	case retryAfter > 0 && retryAfter >= backoff:
 		return "waits " + seconds(retryAfter) + " more: the endpoint asked for it with Retry-After"
 	case backoff > 0:
 		return "waits " + seconds(backoff) + " more, since most pushes were refused" + r.last()
-	case r.left(r.Paced) > 0:
-		return "waits " + seconds(r.left(r.Paced)) + " more: postrider.pushLimits.maxPerSecond allows no more"
+	case r.Left(r.Paced) > 0:
+		return "waits " + seconds(r.Left(r.Paced)) + " more: postrider.pushLimits.maxPerSecond allows no more"
 	case r.Full:
 		return "the server that pushes has as many pushes out, of all subscriptions, as it may"
 	case r.InFlight >= r.Limit && r.HalfOpen:

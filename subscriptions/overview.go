@@ -61,6 +61,12 @@ type SubscriptionReport struct {
 	Server  string
 	Stats   Stats
 	Breaker Breaker
+	// Push is what the owner said last of its pushes, which it does when some are
+	// refused, with the newest refusal alone; of zero if that is an hour ago, and
+	// without times to wait for if another server pushes by now.
+	Push PushReport
+	// Blocked are the ordering keys that wait for a message which failed.
+	Blocked BlockedKeys
 	// In and Out are messages a second over about the last minute: what came for
 	// this subscription, and what left it by being acked or by becoming a dead
 	// letter.
@@ -204,6 +210,14 @@ func (r *SubscriptionReport) fill(f *Finding, now time.Time) {
 	if r.Breaker.Open {
 		r.Breaker.Since += later
 		r.Breaker.Probe = max(0, r.Breaker.Probe-later)
+	}
+	r.Blocked = f.Blocked
+	if f.Push.Said() && f.Push.Age+later < keepReport {
+		r.Push = f.Push
+		r.Push.Age += later
+	}
+	if r.Push.Server != r.Server { // the new owner asks the endpoint afresh
+		r.Push.Backoff, r.Push.RetryAfter, r.Push.Paced = time.Time{}, time.Time{}, time.Time{}
 	}
 	r.In, r.Out = rate(f.Points, now, came), rate(f.Points, now, left)
 	r.Buried = buried(f.Points, now)

@@ -45,8 +45,11 @@ type PushError struct {
 	Attempt
 }
 
-// left is how long it is until one of the report's times; 0 when it has passed.
-func (r PushReport) left(at time.Time) time.Duration {
+// Said tells whether somebody said anything.
+func (r PushReport) Said() bool { return r.Server != "" }
+
+// Left is how long it is until one of the report's times; 0 when it has passed.
+func (r PushReport) Left(at time.Time) time.Duration {
 	if at.IsZero() {
 		return 0
 	}
@@ -79,7 +82,7 @@ func (s *Service) ReportPush(ctx context.Context, sub Subscription, r PushReport
 // answer in time; the report is then the last there is, of whatever owner.
 func (s *Service) askOwner(ctx context.Context, sub Subscription) (r PushReport, answered bool, err error) {
 	r, err = s.store.PushReport(ctx, sub.Ref())
-	if err != nil || r.Server != "" && r.Age <= freshReport {
+	if err != nil || r.Said() && r.Age <= freshReport {
 		return r, err == nil, err
 	}
 	heard := make(chan struct{}, 1)

@@ -52,9 +52,30 @@ type Survey struct {
 
 // SurveyedSubscription is a subscription in a Survey.
 type SurveyedSubscription struct {
-	UID     string
-	Points  []Counts
-	Breaker Breaker // as of the last point
+	UID    string
+	Points []Counts
+	// These are as of the last point.
+	Breaker Breaker
+	// Push is what the owner said last of its pushes, while that is kept, with the
+	// newest refusal alone.
+	Push    PushReport
+	Blocked BlockedKeys
+}
+
+// MaxSurveyedKeys bounds BlockedKeys.Keys.
+const MaxSurveyedKeys = 20
+
+// BlockedKeys sums up which ordering keys are blocked: see Block. A head that has
+// vanished may still count.
+type BlockedKeys struct {
+	// Keys is how many there are, up to MaxSurveyedKeys; More tells that there may
+	// be others.
+	Keys int
+	More bool
+	// Since is when the first one became blocked, by the store's clock, and Failed
+	// the last attempt of its message that failed.
+	Since  time.Time
+	Failed Attempt
 }
 
 // Finding is what servers tell one another of a topic or a subscription.
@@ -65,8 +86,10 @@ type Finding struct {
 	// Backlog is that at the end of each of the last minutes, oldest first; the
 	// last one is of the minute of the last point. Nil for a topic.
 	Backlog []int64
-	// Breaker is as of the last point.
+	// These are of the subscription, as of the last point.
 	Breaker Breaker
+	Push    PushReport
+	Blocked BlockedKeys
 }
 
 // last is what is known best.
@@ -90,11 +113,11 @@ type Findings struct {
 const findingPoints = 3
 
 // finding makes what is told of a series; false when there is nothing.
-func finding(uid string, points []Counts, breaker Breaker) (Finding, bool) {
+func finding(uid string, points []Counts) (Finding, bool) {
 	if len(points) == 0 {
 		return Finding{}, false
 	}
-	return Finding{UID: uid, Points: points[max(0, len(points)-findingPoints):], Breaker: breaker}, true
+	return Finding{UID: uid, Points: points[max(0, len(points)-findingPoints):]}, true
 }
 
 // minuteBacklogs are the backlogs at the ends of the last RecentPoints minutes

@@ -218,3 +218,90 @@ func TestOverviewOfABreaker(t *testing.T) {
 		w.want(w.named(w.overview(w.Service), "billing").Breaker, subscriptions.Breaker{})
 	})
 }
+
+// What the owner of pushes says is in the overview of every server, without asking it, and grows old there.
+func TestOverviewOfAPushReport(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) {
+			s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/"}
+		})
+		w.found()
+		w.want(w.named(w.overview(w.Service), "billing").Push, subscriptions.PushReport{})
+		sub, err := w.GetSubscription(w.ctx, subName("billing"))
+		w.must(err)
+		at := time.Now().UTC()
+		refused := func(status int) subscriptions.PushError {
+			return subscriptions.PushError{Attempt: subscriptions.Attempt{Failure: subscriptions.Failure{Status: status}}}
+		}
+		said := subscriptions.PushReport{
+			At: at, RetryAfter: at.Add(30 * time.Minute), Errors: []subscriptions.PushError{refused(429), refused(503)},
+		}
+		other := w.server(w.store)
+		wait(5 * time.Second)
+		w.must(w.ReportPush(w.ctx, sub, said))
+		w.found()
+		if r := w.named(w.overview(w.Service), "billing"); r.Push.Server != r.Server { // the other is the owner
+			w.must(other.ReportPush(w.ctx, sub, said))
+			w.found()
+		}
+		for _, s := range []*subscriptions.Service{w.Service, other} {
+			p := w.named(w.overview(s), "billing").Push
+			w.want(p.Left(p.RetryAfter), 30*time.Minute-p.Age)
+			w.want(p.Age >= 14*time.Second && p.Age <= 17*time.Second, true)
+			w.want(p.Errors, []subscriptions.PushError{refused(429)})
+		}
+		wait(50 * time.Minute)
+		p := w.named(w.overview(w.Service), "billing").Push
+		w.want(p.Left(p.RetryAfter), "0s")
+		w.want(len(p.Errors), 1)
+		wait(15 * time.Minute)
+		w.want(w.named(w.overview(w.Service), "billing").Push, subscriptions.PushReport{})
+	})
+}
+
+// What an endpoint asked of an owner that has gone does not hold for the next.
+func TestOverviewOfAnotherOwnersReport(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) {
+			s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/"}
+		})
+		sub, err := w.GetSubscription(w.ctx, subName("billing"))
+		w.must(err)
+		at := time.Now().UTC()
+		w.must(w.store.ReportPush(w.ctx, sub.Ref(), subscriptions.PushReport{
+			Server: "one that has gone", At: at, RetryAfter: at.Add(time.Hour), Errors: make([]subscriptions.PushError, 1),
+		}, time.Hour))
+		w.publish("orders", "a")
+		w.found()
+		p := w.named(w.overview(w.Service), "billing").Push
+		w.want(p.Left(p.RetryAfter), "0s")
+		w.want(len(p.Errors), 1)
+	})
+}
+
+// Ordering keys that stand still are in the overview, with the reason of the first.
+func TestOverviewOfBlockedKeys(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.topic("orders")
+		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) { s.Ordered = true })
+		for _, key := range []string{"a", "b"} {
+			_, err := w.Publish(w.ctx, topicName("orders"), []subscriptions.Message{{Data: []byte("x"), OrderingKey: key}})
+			w.must(err)
+		}
+		w.nack("billing", w.pull("billing"))
+		at := time.Now()
+		w.found()
+		b := w.named(w.overview(w.Service), "billing").Blocked
+		w.want(b.Keys, 2)
+		w.want(b.Since.Equal(at), true)
+		w.want(b.Failed.Reason, subscriptions.ReasonRefused)
+		w.ack("billing", w.pull("billing"))
+		w.found()
+		w.want(w.named(w.overview(w.Service), "billing").Blocked, subscriptions.BlockedKeys{})
+	})
+}

@@ -136,12 +136,13 @@ func (y *surveyor) survey(ctx context.Context, topic string, uids []string) ([]F
 		if err != nil {
 			return nil, err
 		}
-		if f, ok := finding(topic, v.Topic, Breaker{}); ok && first {
+		if f, ok := finding(topic, v.Topic); ok && first {
 			found = append(found, f)
 		}
 		for _, sub := range v.Subscriptions {
-			if f, ok := finding(sub.UID, sub.Points, sub.Breaker); ok {
+			if f, ok := finding(sub.UID, sub.Points); ok {
 				f.Backlog = minuteBacklogs(sub.Points)
+				f.Breaker, f.Push, f.Blocked = sub.Breaker, sub.Push, sub.Blocked
 				found = append(found, f)
 			}
 		}

@@ -142,6 +142,10 @@ func (t *touched) CloseBreaker(ctx context.Context, ref Ref) (bool, error) {
 	return was, err
 }
 
+func (t *touched) ReportPush(ctx context.Context, ref Ref, r PushReport, keep time.Duration) error {
+	return t.on(ref.Topic, t.Store.ReportPush(ctx, ref, r, keep))
+}
+
 func (t *touched) Seek(ctx context.Context, r SeekRequest) (SeekResult, error) {
 	res, err := t.Store.Seek(ctx, r)
 	return res, t.on(r.Topic, err)

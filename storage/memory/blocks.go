@@ -53,6 +53,20 @@ func (st *state) blocked() (heads []*outstanding) {
 	return heads
 }
 
+// blockedKeys sums the blocked keys up.
+func (st *state) blockedKeys() subscriptions.BlockedKeys {
+	heads := st.blocked()
+	if len(heads) == 0 {
+		return subscriptions.BlockedKeys{}
+	}
+	n := min(len(heads), subscriptions.MaxSurveyedKeys)
+	b := subscriptions.BlockedKeys{Keys: n, More: len(heads) > n, Since: timeOf(heads[0].failedFirst)}
+	if len(heads[0].attempts) > 0 {
+		b.Failed = heads[0].attempts[0]
+	}
+	return b
+}
+
 func placeOf(m *outstanding) subscriptions.BlockPlace {
 	return subscriptions.BlockPlace{Milli: m.failedFirst, ID: m.id, Key: m.key}
 }

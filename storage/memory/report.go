@@ -23,13 +23,17 @@ func (s *Store) ReportPush(_ context.Context, ref subscriptions.Ref, r subscript
 
 // PushReport implements subscriptions.PushReports.
 func (s *Store) PushReport(_ context.Context, ref subscriptions.Ref) (r subscriptions.PushReport, err error) {
-	err = s.onState(ref, func(st *state) {
-		if s.now < st.report.until {
-			r = clone(st.report.PushReport)
-			r.Age = until(st.report.said, s.now)
-		}
-	})
+	err = s.onState(ref, func(st *state) { r = s.keptReport(st) })
 	return r, err
+}
+
+// keptReport is what an owner said last, with its age, as long as it is kept.
+func (s *Store) keptReport(st *state) (r subscriptions.PushReport) {
+	if s.now < st.report.until {
+		r = clone(st.report.PushReport)
+		r.Age = until(st.report.said, s.now)
+	}
+	return r
 }
 
 // AskPush implements subscriptions.PushReports.

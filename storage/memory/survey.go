@@ -37,6 +37,9 @@ func (s *Store) Survey(_ context.Context, topic string, uids []string) (v subscr
 		if st := t.states[uid]; st != nil {
 			found.Points = s.keepPoint(&st.history, subscriptions.Counts{Stats: st.stats(s.now)}, t)
 			found.Breaker = s.keptBreaker(st)
+			found.Push = s.keptReport(st)
+			found.Push.Errors = found.Push.Errors[:min(len(found.Push.Errors), 1)]
+			found.Blocked = st.blockedKeys()
 		}
 		v.Subscriptions = append(v.Subscriptions, found)
 	}

@@ -9,11 +9,14 @@ import (
 )
 
 // findingRecord is how a finding is stored, as JSON behind the ms of its last point. Fields are never renamed, numbers are only
-// added at the end of a point.
+// added at the end of a point. What the owner says, and what is blocked, is JSON of the domain's own fields: it is replaced soon,
+// and what another version names otherwise reads as zero.
 type findingRecord struct {
-	Points  [][]int64      `json:"p"`
-	Backlog []int64        `json:"b,omitempty"`
-	Breaker *breakerRecord `json:"k,omitempty"`
+	Points  [][]int64                  `json:"p"`
+	Backlog []int64                    `json:"b,omitempty"`
+	Breaker *breakerRecord             `json:"k,omitempty"`
+	Push    *subscriptions.PushReport  `json:"r,omitempty"`
+	Blocked *subscriptions.BlockedKeys `json:"o,omitempty"`
 }
 
 // breakerRecord is an open breaker. Durations and times are milliseconds.
@@ -39,9 +42,15 @@ func encodeFinding(f subscriptions.Finding) string {
 	if b := f.Breaker; b.Open {
 		r.Breaker = &breakerRecord{b.Since.Milliseconds(), b.Probe.Milliseconds(), b.Probes, b.Endpoint, b.OpenTime.UnixMilli(), b.ProbeTime.UnixMilli()}
 	}
+	if f.Push.Said() {
+		r.Push = &f.Push
+	}
+	if f.Blocked.Keys > 0 {
+		r.Blocked = &f.Blocked
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // numbers and a text: cannot fail
+		panic(err) // numbers, times and texts: cannot fail
 	}
 	return string(text)
 }
@@ -76,6 +85,12 @@ func decodeFinding(uid, stored string) (f subscriptions.Finding, ok bool) {
 			Open: true, Since: millis(b.Since), Probe: millis(b.Probe), Probes: b.Probes, Endpoint: b.Endpoint,
 			OpenTime: time.UnixMilli(b.OpenTime).UTC(), ProbeTime: time.UnixMilli(b.NextTime).UTC(),
 		}
+	}
+	if r.Push != nil {
+		f.Push = *r.Push
+	}
+	if r.Blocked != nil {
+		f.Blocked = *r.Blocked
 	}
 	return f, true
 }

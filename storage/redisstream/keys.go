@@ -117,7 +117,11 @@ func (k names) surveyed(topic, subscription string) []string {
 	for _, part := range []string{"s:", "leased:", "waiting:", "dead:", "out:", "acked:", "overflow:", "overflowed:", "source:", "redriven:"} {
 		keys = append(keys, k.topic(topic, part+subscription))
 	}
-	return append(keys, k.history(topic, subscription))
+	keys = append(keys, k.history(topic, subscription))
+	for _, part := range []string{"order:", "keys:", "failures:", "blocked:", "report:"} {
+		keys = append(keys, k.topic(topic, part+subscription))
+	}
+	return keys
 }
 
 // state is the first key of one subscription alone.

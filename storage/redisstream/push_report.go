@@ -11,7 +11,7 @@ import (
 
 var (
 	reportPushScript = newScript("report_push", onSubscription...)
-	pushReportScript = newScript("push_report", onSubscription...)
+	pushReportScript = newScript("push_report", with(onSubscription, "kept_report")...)
 	askPushScript    = newScript("ask_push", onSubscription...)
 )
 
@@ -32,12 +32,18 @@ func (s *Store) PushReport(ctx context.Context, ref subscriptions.Ref) (r subscr
 	if err != nil || len(f.rest) == 0 {
 		return r, err
 	}
+	r = f.pushReport()
+	return r, f.err
+}
+
+// pushReport reads a report with its age.
+func (f *fields) pushReport() (r subscriptions.PushReport) {
 	age, text := millis(f.int()), f.text()
 	if f.err == nil {
 		f.err = json.Unmarshal([]byte(text), &r)
 	}
 	r.Age = age
-	return r, f.err
+	return r
 }
 
 // AskPush implements subscriptions.PushReports.

@@ -11,8 +11,4 @@
 --
 -- A script, since its age counts by Redis's clock.
 save()
-local said, till, text = string.match(redis.call('GET', KEYS[23]) or '', '^' .. FORMAT .. ' (%d+) (%d+) (.*)$')
-if not said or now >= tonumber(till) then
-  return {OK} -- nothing, or by a newer Postrider
-end
-return {OK, math.max(0, now - tonumber(said)), text}
+return {OK, unpack(kept_report(KEYS[23]) or {})}

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	surveyScript   = newScript("survey", with(onTopic, "surveyed", "messages", "source", "oldest", "counts", "kept_breaker")...)
+	surveyScript   = newScript("survey", with(onTopic, "surveyed", "messages", "source", "oldest", "counts", "kept_breaker", "kept_report", "blocked_keys")...)
 	shareScript    = newScript("share")
 	findingsScript = newScript("findings", "clock")
 )
@@ -32,14 +32,37 @@ func (s *Store) Survey(ctx context.Context, topic string, uids []string) (v subs
 	for _, uid := range uids {
 		sub := subscriptions.SurveyedSubscription{UID: uid}
 		if len(f.rest) > 0 {
-			sub.Points = f.points(true)
-			if b := f.list(); len(b.rest) > 0 {
-				sub.Breaker = b.breaker()
-			}
+			f.surveyed(&sub)
 		}
 		v.Subscriptions = append(v.Subscriptions, sub)
 	}
 	return v, f.err
+}
+
+// surveyed reads what was found of a subscription.
+func (f *fields) surveyed(sub *subscriptions.SurveyedSubscription) {
+	sub.Points = f.points(true)
+	breaker, report, blocked := f.list(), f.list(), f.list()
+	if len(breaker.rest) > 0 {
+		sub.Breaker = breaker.breaker()
+	}
+	if len(report.rest) > 0 {
+		sub.Push = report.pushReport()
+		sub.Push.Errors = sub.Push.Errors[:min(len(sub.Push.Errors), 1)]
+	}
+	if len(blocked.rest) > 0 {
+		sub.Blocked = blocked.blockedKeys()
+	}
+	f.err = firstError(f.err, breaker.err, report.err, blocked.err)
+}
+
+// blockedKeys reads what blocked_keys.lua sums up.
+func (f *fields) blockedKeys() subscriptions.BlockedKeys {
+	b := subscriptions.BlockedKeys{Keys: int(f.int()), More: f.int() == 1, Since: f.time()}
+	if attempts := f.attempts(); len(attempts) > 0 {
+		b.Failed = attempts[0]
+	}
+	return b
 }
 
 // list reads a list in a reply.

@@ -3,10 +3,11 @@
 --
 -- KEYS  1 postrider:{UID:0}:meta  2 …:log  3 …:subs  4 …:floors  5 …:history  6 …:delayed
 --       then for each subscription, at most 50: …:s:SUB  …:leased:SUB  …:waiting:SUB  …:dead:SUB  …:out:SUB  …:acked:SUB
---       …:overflow:SUB  …:overflowed:SUB  …:source:SUB  …:redriven:SUB  …:history:SUB
+--       …:overflow:SUB  …:overflowed:SUB  …:source:SUB  …:redriven:SUB  …:history:SUB  …:order:SUB  …:keys:SUB
+--       …:failures:SUB  …:blocked:SUB  …:report:SUB
 -- ARGV  1 now or ''
--- gives {0, points of the topic, then for each subscription: its points, its breaker (kept_breaker.lua) or none}; none where
---       there is no state
+-- gives {0, points of the topic, then for each subscription: its points, its breaker (kept_breaker.lua), its owner's report
+--       (kept_report.lua), its blocked keys (blocked_keys.lua)}, each an empty list for none; all are where there is no state
 --
 -- A point is a text of numbers: ms, messages ever published, their bytes, then of a topic the messages in the log and those that
 -- are not due yet, and of a subscription 0 and what counts.lua gives. history is a list of them, one a minute that had a survey, of the last hour and the one before.
@@ -62,11 +63,14 @@ for first = FIRST, #KEYS, SURVEYED do
   if version then
     return {UNKNOWN, STATE, version}
   end
-  local points, breaker = {}, {}
+  local points, breaker, report, blocked = {}, {}, {}, {}
   if found then
     points = keep(HISTORY, {published, bytes, 0, unpack(counts(published, bytes))})
-    breaker = kept_breaker() or {}
+    breaker, report = kept_breaker() or {}, kept_report(REPORT) or {}
+    blocked = blocked_keys(BLOCKED, QUEUES, ORDER, FAILURES) or {}
   end
-  reply[#reply + 1], reply[#reply + 2] = points, breaker
+  for _, part in ipairs({points, breaker, report, blocked}) do
+    reply[#reply + 1] = part
+  end
 end
 return reply

@@ -1,13 +1,15 @@
 -- What reads a subscription's state, for scripts that look at one subscription after the other.
-local SURVEYED = 11 -- keys of each
+local SURVEYED = 16 -- keys of each
 local STATE, LEASED, WAITING, DEAD, OUT, ACKED, OVERFLOW, OVERFLOWED, SOURCE, HISTORY
+local ORDER, QUEUES, FAILURES, BLOCKED, REPORT
 local letters = {}
 local state
 
 -- look_at turns to the subscription whose keys begin at a place, and tells whether it has state; else its version, which is
 -- unknown, or nothing.
 local function look_at(first)
-  STATE, LEASED, WAITING, DEAD, OUT, ACKED, OVERFLOW, OVERFLOWED, SOURCE, letters.at, HISTORY = unpack(KEYS, first, first + SURVEYED - 1)
+  STATE, LEASED, WAITING, DEAD, OUT, ACKED, OVERFLOW, OVERFLOWED, SOURCE, letters.at, HISTORY,
+    ORDER, QUEUES, FAILURES, BLOCKED, REPORT = unpack(KEYS, first, first + SURVEYED - 1)
   local loaded = redis.call('HMGET', STATE, 'v', 'id', 'n', 'sum', 'bytes', 'over', 'overbytes', 'src', 'srcbytes', 'purge',
     'red')
   if loaded[1] ~= FORMAT then

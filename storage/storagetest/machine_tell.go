@@ -23,6 +23,9 @@ func (m *machine) report() {
 	s := m.anySub()
 	if rapid.Bool().Draw(m.T, "say") {
 		r := subscriptions.PushReport{Server: "server", Window: rapid.IntRange(0, 9).Draw(m.T, "window")}
+		for range rapid.IntRange(0, 2).Draw(m.T, "refusals") {
+			r.Errors = append(r.Errors, subscriptions.PushError{Attempt: subscriptions.Attempt{Failure: drawFailure(m.T)}})
+		}
 		m.do("report", func(store subscriptions.Store) error { return store.ReportPush(ctx, s.ref, r, 10*time.Second) })
 	}
 	must(m, "reported", func(store subscriptions.Store) (subscriptions.PushReport, error) { return store.PushReport(ctx, s.ref) })

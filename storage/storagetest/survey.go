@@ -14,6 +14,9 @@ var surveying = []check{
 	{"what has no state has no points", surveyGone},
 	{"a clock that goes back", surveyClockBack},
 	{"an open breaker", surveyBreaker},
+	{"what the owner of pushes says", surveyReport},
+	{"blocked keys", surveyBlocked},
+	{"more blocked keys than are counted", surveyManyBlocked},
 	{"findings are shared once", findingsShared},
 	{"an older finding has no effect", findingsOlder},
 	{"many findings", findingsMany},
@@ -147,6 +150,92 @@ func surveyBreaker(r *rig) {
 	same(r, "breaker", t.survey(s).Subscriptions[0].Breaker, s.breakerWithTimes())
 }
 
+func surveyReport(r *rig) {
+	t, s := r.one()
+	other := t.attach()
+	same(r, "report", t.survey(s).Subscriptions[0].Push, subscriptions.PushReport{})
+	at := r.Clock.Now().UTC()
+	said := subscriptions.PushReport{
+		Server: "a server", At: at, RetryAfter: at.Add(time.Hour),
+		Errors: []subscriptions.PushError{refusal(r, 503), refusal(r, 429)},
+	}
+	s.report(said, time.Minute)
+	r.Clock.Advance(time.Minute - time.Millisecond)
+	said.Age, said.Errors = time.Minute-time.Millisecond, said.Errors[:1]
+	v := t.survey(other, s)
+	same(r, "report", v.Subscriptions[1].Push, said)
+	same(r, "another's", v.Subscriptions[0].Push, subscriptions.PushReport{})
+	same(r, "what is kept", len(s.reported().Errors), 2)
+	r.Clock.Advance(time.Millisecond)
+	same(r, "report", t.survey(s).Subscriptions[0].Push, subscriptions.PushReport{})
+}
+
+func refusal(r *rig, status int) subscriptions.PushError {
+	return subscriptions.PushError{
+		MessageID: subscriptions.NewMessageID(1_700_000_000_000, 1, 1),
+		Attempt: subscriptions.Attempt{Number: 1, Time: r.Clock.Now().UTC(), Failure: subscriptions.Failure{
+			Reason: "no", Status: status, Answer: "busy", Took: time.Second,
+		}},
+	}
+}
+
+// surveyedBlocks are the blocked keys that a survey finds.
+func (s *sub) surveyedBlocks() subscriptions.BlockedKeys {
+	s.Helper()
+	v, err := s.Store.Survey(s.Context(), s.ref.Topic, []string{s.ref.Subscription})
+	s.ok(err)
+	return v.Subscriptions[0].Blocked
+}
+
+func surveyBlocked(r *rig) {
+	t, s := r.ordered()
+	s.rules.Retry = fixed(time.Minute)
+	t.send("a1", "a2", "b1", "b2", "c1", "-1")
+	ds := s.leasesRun(1, "a1", "b1", "c1", "-1")
+	none := subscriptions.BlockedKeys{}
+	same(r, "blocked while leased", s.surveyedBlocks(), none)
+	r.Clock.Advance(time.Second)
+	s.refuse("first", ds[0])
+	r.Clock.Advance(time.Second)
+	s.refuse("second", ds[1], ds[3])
+	s.ack(ds[2])
+	first := subscriptions.BlockedKeys{Keys: 2, Since: r.Clock.Now().UTC().Add(-time.Second), Failed: s.blocks("a1", "b1")[0].Head.Failed[0]}
+	r.Clock.Advance(time.Second)
+	same(r, "blocked", s.surveyedBlocks(), first)
+	same(r, "reason", first.Failed.Reason, "first")
+	r.Clock.Advance(time.Minute)
+	again := s.leasesRun(1, "a1", "b1", "-1")
+	same(r, "blocked while tried again", s.surveyedBlocks(), first)
+	s.ack(again[0])
+	b := s.surveyedBlocks()
+	same(r, "keys", b.Keys, 1)
+	same(r, "reason", b.Failed.Reason, "second")
+	s.ack(again[1:]...)
+	same(r, "blocked in the end", s.surveyedBlocks(), none)
+}
+
+func surveyManyBlocked(r *rig) {
+	t, s := r.ordered()
+	s.rules.Retry = fixed(time.Minute)
+	refuse := func(keys int) {
+		var msgs []string
+		for i := range keys {
+			msgs = append(msgs, string(rune('a'+i))+"1")
+		}
+		t.send(msgs...)
+		s.refuse("no", s.lease(100)...)
+	}
+	refuse(subscriptions.MaxSurveyedKeys)
+	b := s.surveyedBlocks()
+	same(r, "keys", b.Keys, subscriptions.MaxSurveyedKeys)
+	same(r, "more", b.More, false)
+	t.send("z1")
+	s.refuse("no", s.lease(100)...)
+	b = s.surveyedBlocks()
+	same(r, "keys", b.Keys, subscriptions.MaxSurveyedKeys)
+	same(r, "more", b.More, true)
+}
+
 func (r *rig) findings(position string) subscriptions.Findings {
 	r.Helper()
 	page, err := r.Store.Findings(r.Context(), position)
@@ -167,6 +256,11 @@ func (r *rig) found(uid string, after time.Duration) subscriptions.Finding {
 			}},
 		},
 		Backlog: []int64{0, 11},
+		Push: subscriptions.PushReport{
+			Server: "a server", At: at, Age: time.Second, Window: 1, Limit: 2, InFlight: 3, Backoff: at.Add(4), RetryAfter: at.Add(5), Paced: at.Add(6),
+			HalfOpen: true, Full: true, Errors: []subscriptions.PushError{refusal(r, 503)},
+		},
+		Blocked: subscriptions.BlockedKeys{Keys: 7, More: true, Since: at, Failed: refusal(r, 422).Attempt},
 		Breaker: subscriptions.Breaker{Open: true, Endpoint: "an endpoint", Since: time.Second, Probe: 2 * time.Second, Probes: 3, OpenTime: time.UnixMilli(1).UTC(), ProbeTime: time.UnixMilli(2).UTC()},
 	}
 }
