@@ -2,6 +2,7 @@ package pusher
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,16 +14,15 @@ func (b *bubble) alone(name subscriptions.SubscriptionName) (left time.Duration,
 	b.Helper()
 	o, err := b.service.Overview(b.Context())
 	b.must(nil, err)
-	for _, r := range o.Subscriptions {
-		if r.Subscription.Name == name {
-			if len(r.Push.Errors) > 0 {
-				status = r.Push.Errors[0].Status
-			}
-			return r.Push.Left(r.Push.RetryAfter), status
-		}
+	i := slices.IndexFunc(o.Subscriptions, func(r subscriptions.SubscriptionReport) bool { return r.Subscription.Name == name })
+	if i < 0 {
+		b.Fatalf("%s is not in the overview", name)
 	}
-	b.Fatalf("%s is not in the overview", name)
-	panic("unreachable")
+	p := o.Subscriptions[i].Push
+	if len(p.Errors) > 0 {
+		status = p.Errors[0].Status
+	}
+	return p.Left(p.RetryAfter), status
 }
 
 // What an endpoint asks for is in the overview although nobody asks its owner, and although the owner has just said how pushes go.

@@ -56,6 +56,9 @@ func (r PushReport) Left(at time.Time) time.Duration {
 	return max(0, at.Sub(r.At)-r.Age)
 }
 
+// Ago is how long ago a time of the report was.
+func (r PushReport) Ago(at time.Time) time.Duration { return max(0, r.At.Sub(at)+r.Age) }
+
 // PushReports pass what owners say to who asks for it. Nothing of it decides
 // anything.
 type PushReports interface {

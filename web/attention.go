@@ -156,7 +156,7 @@ func (a *attending) subscription(r subscriptions.SubscriptionReport) (all []noti
 	if r.Owner != "" {
 		owner = ", owner " + r.Owner
 	}
-	for _, judge := range []func(subscriptions.SubscriptionReport, string) (severity, []words){a.flow, a.loss, a.burials} {
+	for _, judge := range []func(subscriptions.SubscriptionReport, string) (severity, []words){a.flow, a.blocked, a.loss, a.burials} {
 		n := notice{Subject: a.names.Of(r.Subscription.Name.Project, r.Subscription.Name.ID), Link: subscriptionPath(r.Subscription.Name)}
 		if n.Severity, n.Words = judge(r, owner); n.Severity == fine {
 			continue
@@ -172,23 +172,30 @@ func (a *attending) subscription(r subscriptions.SubscriptionReport) (all []noti
 // flow judges how messages go.
 func (a *attending) flow(r subscriptions.SubscriptionReport, owner string) (severity, []words) {
 	sub, now, age, backlog := r.Subscription, a.o.At, r.Stats.OldestAge, r.Stats.Backlog()
-	why := any("")
-	if sub.IsPush() {
-		why = words{Text: ": see why", Link: subscriptionPath(sub.Name)}
-	}
-	switch c := conditionOf(r); {
+	switch {
 	case r.Breaker.Open:
-		return critical, saying(now, ": the endpoint ", a.endpoint(sub), " has refused everything for ", r.Breaker.Since, ", breaker open, ",
-			nextProbe(r.Breaker), backlogWords(backlog), owner)
+		return critical, saying(now, ": the endpoint ", a.endpoint(sub), " has refused everything for ", r.Breaker.Since, lastRefusal(r),
+			", breaker open, ", nextProbe(r), backlogWords(backlog), owner)
 	case nearRetention(r): // loss says it
 		return fine, nil
+	case pressing(r):
+		return warning, saying(now, ": the endpoint ", a.endpoint(sub), " asks by Retry-After to be left alone for "+span(alone(r))+" more",
+			lastRefusal(r), backlogWords(backlog), owner)
 	case growing(r):
-		return warning, saying(now, ": backlog grows "+rate(r.In-r.Out)+"/s, oldest ", age, ", never drains at this rate", owner, why)
-	case standing(r) && c.Severity >= warning && !a.isDeadLetters(sub):
-		return warning, saying(now, ": "+waiting(backlog)+" and nothing is taken, oldest ", age, owner, why)
+		return warning, a.slow(r, ": backlog grows "+rate(r.In-r.Out)+"/s, oldest ", age, ", never drains at this rate", owner)
+	case standing(r) && age >= still && blockedFor(now, r) == 0 && !a.isDeadLetters(sub):
+		return warning, a.slow(r, ": "+waiting(backlog)+" and nothing is taken, oldest ", age, owner)
 	default:
 		return fine, nil
 	}
+}
+
+// slow is a sentence on pushes that do not keep up, with what is known of the reason. Pulled subscriptions have none.
+func (a *attending) slow(r subscriptions.SubscriptionReport, pieces ...any) []words {
+	if r.Subscription.IsPush() {
+		pieces = append(append(pieces, refusedLately(r)...), words{Text: ": see why", Link: subscriptionPath(r.Subscription.Name)})
+	}
+	return saying(a.o.At, pieces...)
 }
 
 // loss judges whether messages will be dropped unacked.
@@ -257,13 +264,6 @@ func (a *attending) endpoint(sub subscriptions.Subscription) string {
 		return ""
 	}
 	return hostOf(sub.Push.Endpoint)
-}
-
-func nextProbe(b subscriptions.Breaker) string {
-	if b.Probe <= 0 {
-		return "probe due now"
-	}
-	return "next probe in " + span(b.Probe)
 }
 
 func backlogWords(backlog int64) string {

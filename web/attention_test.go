@@ -42,6 +42,71 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 			want: []string{"critical: billing: the endpoint api.example.com has refused everything for 12 min, breaker open, next probe in 24 s, 60 messages wait, owner shop"},
 		},
 		{
+			name: "an open breaker, and why", change: func(r *report) {
+				pushes(r, answered(503), 40*time.Minute)
+				r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 39 * time.Minute}
+				r.Stats.Undelivered, r.Blocked = 60, subscriptions.BlockedKeys{Keys: 3, Since: now.Add(-time.Hour)}
+			},
+			want: []string{"critical: billing: the endpoint api.example.com has refused everything for 12 min (503 Service Unavailable), breaker open, " +
+				"next probe in 39 min, as the endpoint asked (Retry-After), 60 messages wait"},
+		},
+		{
+			name: "an open breaker of an endpoint that is not there", change: func(r *report) {
+				pushes(r, subscriptions.Failure{Reason: "connection refused"}, 0)
+				r.Breaker = subscriptions.Breaker{Open: true, Since: time.Minute, Probe: 4 * time.Second}
+			},
+			want: []string{"critical: billing: the endpoint api.example.com has refused everything for 60 s (connection refused), breaker open, next probe in 4 s"},
+		},
+		{
+			name: "an endpoint that asks to be left alone", change: func(r *report) {
+				pushes(r, answered(429), 14*time.Minute+20*time.Second)
+				r.Stats.Undelivered, r.Owner, r.Drains = 60, "shop", -1
+			},
+			want: []string{"warning: billing: the endpoint api.example.com asks by Retry-After to be left alone for 14 min more (429 Too Many Requests), 60 messages wait, owner shop"},
+		},
+		{name: "an endpoint that asks for a moment", change: func(r *report) {
+			pushes(r, answered(429), 50*time.Second)
+			r.Stats.Undelivered, r.Drains = 60, -1
+		}},
+		{name: "an endpoint that asks while nothing waits", change: func(r *report) { pushes(r, answered(429), time.Hour) }},
+		{
+			name: "pushes that are refused", change: func(r *report) {
+				pushes(r, answered(500), 0)
+				r.Stats.Undelivered, r.Stats.OldestAge, r.Drains = 60, time.Hour, -1
+			},
+			want: []string{"warning: billing: 60 messages wait and nothing is taken, oldest 60 min, a push was refused 20 s ago (500 Internal Server Error): see why"},
+		},
+		{
+			name: "pushes of which one was refused long ago", change: func(r *report) {
+				pushes(r, answered(500), 0)
+				r.Push.Age = recent
+				r.Stats.Undelivered, r.Stats.OldestAge, r.In, r.Drains = 60, time.Hour, 5, -1
+			},
+			want: []string{"warning: billing: backlog grows 5.0/s, oldest 60 min, never drains at this rate: see why"},
+		},
+		{
+			name: "blocked keys", change: func(r *report) {
+				r.Stats.Outstanding, r.Stats.OldestAge, r.Drains, r.Owner = 7, 12*time.Minute, -1, "shop"
+				r.Blocked = subscriptions.BlockedKeys{Keys: 3, Since: now.Add(-12 * time.Minute), Failed: subscriptions.Attempt{Failure: answered(422)}}
+			},
+			want: []string{"warning: billing: 3 ordering keys are blocked, the first for 12 min (422 Unprocessable Entity), owner shop"},
+		},
+		{
+			name: "a blocked key", change: func(r *report) {
+				r.Blocked = subscriptions.BlockedKeys{Keys: 1, Since: now.Add(-time.Minute), Failed: subscriptions.Attempt{Failure: subscriptions.Failure{Reason: subscriptions.ReasonRefused}}}
+			},
+			want: []string{"warning: billing: 1 ordering key is blocked for 60 s (refused by the subscriber)"},
+		},
+		{
+			name: "blocked keys without end", change: func(r *report) {
+				r.Blocked = subscriptions.BlockedKeys{Keys: 20, More: true, Since: now.Add(-time.Hour)}
+			},
+			want: []string{"warning: billing: 20 ordering keys or more are blocked, the first for 60 min"},
+		},
+		{name: "a key that is blocked for a moment", change: func(r *report) {
+			r.Blocked = subscriptions.BlockedKeys{Keys: 3, Since: now.Add(-59 * time.Second)}
+		}},
+		{
 			name: "a growing backlog", change: func(r *report) {
 				r.Stats.Undelivered, r.Stats.OldestAge, r.In, r.Out, r.Drains = 500_000, 14*time.Minute, 13_700, 1_500, -1
 			},
@@ -140,6 +205,42 @@ func TestAttentionSaysWhatIsWrong(t *testing.T) {
 				t.Errorf("got %q\nnot %q", got, c.want)
 			}
 		})
+	}
+}
+
+func answered(status int) subscriptions.Failure {
+	return subscriptions.Failure{Reason: "no", Status: status}
+}
+
+// pushes makes a report one of pushes, whose owner said 20 s ago that one had just failed, and what the endpoint asked for.
+func pushes(r *subscriptions.SubscriptionReport, f subscriptions.Failure, retryAfter time.Duration) {
+	r.Subscription.Push = &subscriptions.PushConfig{Endpoint: "https://api.example.com/"}
+	said := now.Add(-time.Hour) // by the clock of the owner
+	r.Push = subscriptions.PushReport{
+		Server: "a", At: said, Age: 20 * time.Second, Errors: []subscriptions.PushError{{Attempt: subscriptions.Attempt{Time: said, Failure: f}}},
+	}
+	if retryAfter > 0 {
+		r.Push.RetryAfter = said.Add(retryAfter + r.Push.Age)
+	}
+}
+
+// A word in the table says the same, and leads to the top.
+func TestConditionsOfTrouble(t *testing.T) {
+	for want, change := range map[string]func(*subscriptions.SubscriptionReport){
+		"asked to wait": func(r *subscriptions.SubscriptionReport) {
+			pushes(r, answered(429), time.Hour)
+			r.Stats.Undelivered = 1
+		},
+		"keys blocked": func(r *subscriptions.SubscriptionReport) {
+			r.Stats.Outstanding, r.Blocked = 2, subscriptions.BlockedKeys{Keys: 1, Since: now.Add(-time.Hour)}
+		},
+		"waiting": func(r *subscriptions.SubscriptionReport) {
+			r.Stats.Outstanding, r.Blocked = 2, subscriptions.BlockedKeys{Keys: 1, Since: now.Add(-time.Second)}
+		},
+	} {
+		if got := conditionOf(now, testReport("billing", change)); got.Word != want || (got.Severity == warning) != (want != "waiting") {
+			t.Errorf("got %+v, want %s", got, want)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ func hostileDesk(text string) *desk {
 		s.Terminal.Header, s.ClientCertificate = text, text
 		s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: topicOf("orders"), MaxAttempts: 5}
 		r.Breaker, r.Stats.Undelivered, r.Stats.OldestAge = subscriptions.Breaker{Open: true, Since: time.Hour}, 5, time.Hour
+		r.Push = subscriptions.PushReport{Server: text, At: now, Errors: []subscriptions.PushError{{Attempt: failed[0]}}}
 		d.blocks = []subscriptions.Block{{Head: subscriptions.Delivery{Message: m, Failed: failed}}}
 		d.messages = []subscriptions.Peeked{{Delivery: subscriptions.Delivery{Message: m, Failed: failed}}}
 		d.letters = []subscriptions.DeadLetter{{
@@ -51,6 +52,9 @@ func hostileDesk(text string) *desk {
 		Name: operationName, Topic: topicOf("orders"), Query: subscriptions.DeadLetterQuery{DeadLetterFilter: subscriptions.DeadLetterFilter{Text: text}},
 		Progress: subscriptions.OperationProgress{Failed: 1, Reason: text, Waiting: text},
 	}}
+	d.overview.Subscriptions = append(d.overview.Subscriptions, testReport("shipping", func(r *subscriptions.SubscriptionReport) {
+		r.Blocked = subscriptions.BlockedKeys{Keys: 1, Since: now.Add(-time.Hour), Failed: subscriptions.Attempt{Failure: subscriptions.Failure{Reason: text}}}
+	}))
 	d.overview.Topics[0].Owner, d.overview.Topics[0].DeadLetters = text, 3
 	d.overview.Topics[0].Sources = []subscriptions.SubscriptionName{subscriptionOf("billing")}
 	d.overview.Store.Nodes = []subscriptions.NodeReport{{Address: text, Used: 99, Max: 100}}

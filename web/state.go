@@ -42,7 +42,7 @@ type condition struct {
 }
 
 // conditionOf judges a subscription by what the overview knows.
-func conditionOf(r subscriptions.SubscriptionReport) condition {
+func conditionOf(at time.Time, r subscriptions.SubscriptionReport) condition {
 	sub, backlog := r.Subscription, r.Stats.Backlog()
 	switch {
 	case sub.Detached:
@@ -53,6 +53,10 @@ func conditionOf(r subscriptions.SubscriptionReport) condition {
 		return condition{"breaker open", critical}
 	case nearRetention(r):
 		return condition{"about to lose messages", critical}
+	case pressing(r):
+		return condition{"asked to wait", warning}
+	case blockedFor(at, r) > 0:
+		return condition{"keys blocked", warning}
 	case r.Buried > 0:
 		return condition{"dead-lettering", warning}
 	case backlog == 0 && sub.TopicDeleted:

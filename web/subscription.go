@@ -67,6 +67,9 @@ func (s *Site) look(ctx context.Context, d *subscriptionData) (err error) {
 	}
 	// It is newer than what the overview has.
 	d.Report.Stats, d.Report.Breaker = d.Explanation.Stats, d.Explanation.Breaker
+	if d.Explanation.Push.Said() {
+		d.Report.Push = d.Explanation.Push
+	}
 	if d.Sub.Ordered {
 		var next string
 		if d.Blocks, next, err = s.backend.BlockedKeys(ctx, d.Sub.Name, subscriptions.Page{Size: shownBlocks}); err != nil {

@@ -125,6 +125,10 @@ func TestSubscriptionBeginsWithASentence(t *testing.T) {
 			r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
 			r.Stats.Undelivered, r.Stats.OldestAge = 60, 14*time.Minute
 		},
+		"has refused everything for 12 min (503 Service Unavailable): the circuit breaker is open, next probe in 24 s.": func(_ *desk, r *report) {
+			pushes(r, answered(503), 0)
+			r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
+		},
 		"The backlog grows by 8.0 messages a second. 60 messages wait, the oldest for 14 min, and it never drains at this rate. Why: all that is left waits for its retry.": func(_ *desk, r *report) {
 			r.Stats.Undelivered, r.Stats.OldestAge, r.In, r.Out, r.Drains = 60, 14*time.Minute, 9, 1, -1
 		},

@@ -147,7 +147,7 @@ func newTable(o subscriptions.Overview, reports []subscriptions.SubscriptionRepo
 	t := table{Query: q, All: len(reports), At: o.At}
 	n, dead := namesOf(o), deadLetterTopics(o)
 	for _, r := range reports {
-		row := newRow(n, r)
+		row := newRow(n, o.At, r)
 		if row.Backlog > 0 && dead[r.Subscription.TopicUID] && !r.Breaker.Open {
 			row.Condition = condition{"dead letters", warning}
 		}
@@ -195,12 +195,12 @@ var orders = map[string]func(a, b row) int{
 	},
 }
 
-func newRow(n names, r subscriptions.SubscriptionReport) row {
+func newRow(n names, at time.Time, r subscriptions.SubscriptionReport) row {
 	sub := r.Subscription
 	to := row{
 		Name: n.Of(sub.Name.Project, sub.Name.ID), Path: subscriptionPath(sub.Name),
 		Pull: !sub.IsPush(), Backlog: r.Stats.Backlog(), AtMost: r.Stats.UpperBound, Recent: r.Recent, Oldest: r.Stats.OldestAge,
-		In: r.In, Out: r.Out, Drains: r.Drains, Measured: !r.Measured.IsZero(), Condition: conditionOf(r), Owner: r.Owner,
+		In: r.In, Out: r.Out, Drains: r.Drains, Measured: !r.Measured.IsZero(), Condition: conditionOf(at, r), Owner: r.Owner,
 		project: sub.Name.Project, id: sub.Name.ID,
 	}
 	if sub.TopicDeleted {
