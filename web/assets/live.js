@@ -20,11 +20,17 @@
     const keyed = new Map();
     for (const child of from.children) if (child.dataset.key) keyed.set(child.dataset.key, child);
     let at = from.firstChild;
-    for (const want of [...to.childNodes]) {
+    const wants = [...to.childNodes];
+    for (const [i, want] of wants.entries()) {
       const key = want.nodeType === Node.ELEMENT_NODE ? want.dataset.key : undefined;
       let have = key ? keyed.get(key) : at;
       if (!key) while (have && have.dataset && have.dataset.key) have = have.nextSibling;
-      if (!have || have.nodeType !== want.nodeType || have.nodeName !== want.nodeName) {
+      // What is wanted no more goes first, so that what follows it is found.
+      while (!key && have && have === at && have.nodeName !== want.nodeName && !wants.slice(i).some((w) => w.nodeName === have.nodeName)) {
+        have = at = at.nextSibling;
+        (at ? at.previousSibling : from.lastChild).remove();
+      }
+      if (!have || have.nodeName !== want.nodeName) {
         from.insertBefore(want, at);
         continue;
       }
@@ -45,7 +51,8 @@
     for (const [name, html] of Object.entries(parts)) {
       const old = document.querySelector(`[data-part="${CSS.escape(name)}"]`);
       if (!old) continue;
-      const parsed = new DOMParser().parseFromString(html, "text/html").body;
+      // In an element, for a document drops the space that it begins with, and the rest would be other nodes than those it is like.
+      const parsed = new DOMParser().parseFromString(`<div>${html}</div>`, "text/html").body.firstChild;
       const copy = old.cloneNode(false);
       copy.append(...parsed.childNodes);
       morph(old, copy);
