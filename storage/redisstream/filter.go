@@ -9,7 +9,7 @@ import (
 	"postrider/subscriptions"
 )
 
-var lookScript = newScript("look", with(onTopic, "old")...)
+var lookScript = newScript("look", with(onTopic, "no_letters", "messages", "old", "place_before", "span")...)
 
 // How many messages ahead of the cursor a lease looks at that is for few, and how many more when none of those matches. The
 // memory store does the same.
@@ -24,6 +24,16 @@ type place struct {
 	n, last    int64  // of the cursor and of the last message
 	ms, sum    int64  // of the last message
 	largest    int64
+	// near is a place ahead up to which a page can be read at once, however large the largest message is; its id is empty when
+	// there is none, or no need for one.
+	near logPlace
+}
+
+// logPlace is a place in the log, between two messages: an id that none has, the n of the one before it, and the sum of sizes up to
+// there.
+type logPlace struct {
+	id     string
+	n, sum int64
 }
 
 func (s *Store) place(ctx context.Context, ref subscriptions.Ref, r subscriptions.Rules) (place, error) {
@@ -38,13 +48,16 @@ func (s *Store) place(ctx context.Context, ref subscriptions.Ref, r subscription
 
 // placeNow is place, whether or not something is due and not in the log yet, which it tells.
 func (s *Store) placeNow(ctx context.Context, ref subscriptions.Ref, r subscriptions.Rules) (p place, due bool, err error) {
-	reply, err := s.run(ctx, lookScript, s.keys.subscription(ref.Topic, ref.Subscription), s.now(), wholeMillis(r.Retention))
+	reply, err := s.run(ctx, lookScript, s.keys.subscription(ref.Topic, ref.Subscription), s.now(), wholeMillis(r.Retention),
+		scriptMax+pageRest, pageBytes)
 	if err != nil {
 		return place{}, false, err
 	}
 	f := &fields{name: lookScript.name, rest: reply}
 	p = place{id: f.text(), n: f.int(), ms: f.int(), last: f.int(), sum: f.int(), largest: f.int(), hungry: f.text()}
-	return p, f.int() == 1, f.err
+	due = f.int() == 1
+	p.near = logPlace{id: f.text(), n: f.int(), sum: f.int()}
+	return p, due, f.err
 }
 
 // behind judges what a refill will read, as filter.lua's load_verdicts takes it.
@@ -91,27 +104,32 @@ func (s *Store) ahead(ctx context.Context, topic string, m *subscriptions.Match,
 // lookStep is how many messages a script reads at most where some are large: it asks for few at a time then.
 const lookStep = 200
 
-// look judges at most so many more messages, and about as many bytes as a page has.
+// look judges at most so many more messages, until all that were judged have about as many bytes as a page.
 func (s *Store) look(ctx context.Context, topic string, p place, f *found, most int) error {
-	end := endOf(strconv.FormatInt(p.ms, 10), p.last)
-	for bytes := 0; most > 0 && f.n < p.last && bytes < pageBytes; {
-		step := most
-		if p.largest > largestPlain {
+	end := logPlace{endOf(strconv.FormatInt(p.ms, 10), p.last), p.last, p.sum}
+	for most > 0 && f.n < p.last && f.bytes < pageBytes {
+		to, largest, step := end, p.largest, most
+		switch {
+		case f.n < p.near.n: // what lies before it is a page, however large one of it could be
+			to, largest = p.near, 1
+		case f.n-p.n >= lookStep && (p.near.id != "" || largest > largestPlain):
+			return nil // the next lease finds how far it can reach from here
+		case largest > largestPlain:
 			step = min(step, lookStep)
 		}
-		entries, whole, err := s.readEntries(ctx, topic, p.largest, f.id, end, int64(step))
+		entries, whole, err := s.readEntries(ctx, topic, largest, f.id, to.id, int64(step))
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			bytes += len(e.d)
+			f.bytes += len(e.d)
 		}
 		full, err := f.add(entries)
 		if err != nil || full {
 			return err
 		}
 		if whole { // what n says lies ahead is not there
-			f.id, f.n, f.sum = end, p.last, p.sum
+			f.id, f.n, f.sum = to.id, to.n, to.sum
 		}
 		most -= len(entries)
 	}
@@ -124,6 +142,7 @@ type found struct {
 	id     string // of the last message that was judged
 	n, sum int64  // at it
 	gap    int    // how many up to it, behind the last that matches, do not match
+	bytes  int    // of all that were judged
 	// matches are the ids of those that do, and after each how many do not match before it.
 	matches []any
 }

@@ -1,15 +1,10 @@
--- Places in the log, between two messages: {id, n, sum}. No entry has the id of a place.
+-- Places in the log, between two messages (place_before.lua).
 local log_end = read_end()
 log_end.id = string.format('%.0f-%.0f', log_end.ms, log_end.n * 10000 + 9999)
 
 -- before is the place before the first of so many entries, or the end.
 local function before(entries)
-  local entry = entries[1]
-  if not entry then
-    return log_end
-  end
-  local n, size = read(entry)
-  return {id = string.format('%s-%.0f', string.match(entry[1], '^%d+'), n * 10000 - 1), n = n - 1, sum = sum_of(entry) - size}
+  return entries[1] and place_before(entries[1]) or log_end
 end
 
 -- since is the place before the first message that was published at a time or later.

@@ -13,8 +13,8 @@ import (
 var onSource = with(onSubscription, "trim_log", "outstanding", "source")
 
 var (
-	seekScript    = newScript("seek", with(onSource, "rank", "overflow", "delayed", "due", "place")...)
-	restoreScript = newScript("restore", with(onSource, "delayed", "due", "place")...)
+	seekScript    = newScript("seek", with(onSource, "rank", "overflow", "delayed", "due", "place_before", "place")...)
+	restoreScript = newScript("restore", with(onSource, "delayed", "due", "place_before", "place")...)
 	purgeScript   = newScript("purge_source", onSource...)
 	bringScript   = newScript("bring_letters")
 )
