@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
+	"postrider"
 	"postrider/server/api"
 )
 
@@ -310,5 +312,24 @@ func TestVersionAndCompletion(t *testing.T) {
 	}
 	if got := c.run("completion", "bash"); !strings.Contains(got, "postrider") {
 		t.Error("no completion")
+	}
+}
+
+// Each property of a subscription that can be set has a flag, or the help says that it has none.
+func TestWhatHasNoFlags(t *testing.T) {
+	t.Parallel()
+	var rules contract
+	if err := yaml.Unmarshal(postrider.OpenAPI, &rules); err != nil {
+		t.Fatal(err)
+	}
+	create := commandLine{T: t}.run("subscriptions", "create", "--help")
+	for property, inner := range rules.Components.Schemas["SubscriptionExtensions"].Properties {
+		if inner.ReadOnly || strings.Contains(withoutFlags, property) && strings.Contains(create, withoutFlags) {
+			continue
+		}
+		flag := map[string]string{"webhookSecrets": "webhook-secret-file", "clientCertificate": "client-certificate", "routing": "routing-pattern", "expiredMessages": "expired-messages"}[property]
+		if flag == "" || !strings.Contains(create, "--"+flag+" ") {
+			t.Errorf("postrider.%s has no flag, and the help does not say so", property)
+		}
 	}
 }

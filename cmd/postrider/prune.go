@@ -126,24 +126,28 @@ func (p *planner) deletions(ctx context.Context, steps []planned, all pruning) (
 			if r.Kind != kind {
 				continue
 			}
-			step := planned{Resource: r, action: actionDelete}
-			if kind == declared.Subscription {
-				var err error
-				if step.loses, err = p.backlog(ctx, r); err != nil {
-					return nil, err
-				}
+			loses, err := p.loses(ctx, r)
+			if err != nil {
+				return nil, err
 			}
-			steps = append(steps, step)
+			steps = append(steps, planned{Resource: r, action: actionDelete, loses: loses})
 		}
 	}
 	return steps, nil
 }
 
-// backlog says what is lost with a subscription, if something is.
-func (p *planner) backlog(ctx context.Context, sub declared.Resource) (string, error) {
-	a, err := p.at(sub)
+// loses says which messages are lost with a resource, if some are.
+func (p *planner) loses(ctx context.Context, r declared.Resource) (string, error) {
+	a, err := p.at(r)
 	if err != nil {
 		return "", err
+	}
+	if r.Kind == declared.Topic {
+		delayed, err := call[api.ListDelayedResponse](p.session.ListDelayed(ctx, a.project, a.id, api.ListDelayedRequest{PageSize: 1}))
+		if err != nil || delayed.TotalMessages == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("with %s that will be due later", count(int(delayed.TotalMessages), "message")), nil
 	}
 	e, err := call[api.ExplainResponse](p.session.Explain(ctx, a.project, a.id, api.Empty{}))
 	n := int(e.Undelivered) + int(e.Outstanding)

@@ -131,11 +131,12 @@ func TestPruningForPrograms(t *testing.T) {
 	t.Parallel()
 	c, _, _ := prunable(t)
 	c.run("publish", "orders", "one")
+	c.run("publish", "orders-dead", "later", "--deliver-at", "1h")
 	var steps []appliedStep
 	_, out, _ := c.try("topics: [{name: orders, labels: {managed-by: checkout}}]", "apply", "-f", "-", "-o", "json", "--prune", "managed-by=checkout", "--validate-only")
 	decode(t, out, &steps)
 	if len(steps) != 4 || steps[1].Action != actionDelete || steps[1].Loses != "with 1 message that it has not acknowledged" ||
-		steps[3].Name != "projects/demo/topics/orders-dead" || steps[3].Loses != "" {
+		steps[3].Name != "projects/demo/topics/orders-dead" || steps[3].Loses != "with 1 message that will be due later" {
 		t.Errorf("%+v", steps)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"postrider/server/wire"
 )
 
+// withoutFlags names the fields of a subscription that have no flags.
+const withoutFlags = "Its pushLimits and terminalAnswers have no flags: postrider apply sets them."
+
 // subscriptionFlags are the fields of a subscription as flags, with the names that Google's own command line gives them.
 type subscriptionFlags struct {
 	set *pflag.FlagSet

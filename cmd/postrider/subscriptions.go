@@ -36,6 +36,7 @@ func newSubscriptionCreate(p process) *cobra.Command {
 	var flags subscriptionFlags
 	c := &cobra.Command{
 		Use: "create SUBSCRIPTION --topic TOPIC", Short: "Create a subscription", Args: nArgs(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Create a subscription. " + withoutFlags,
 		Example: `  postrider subscriptions create billing --topic orders
   postrider subscriptions create billing --topic orders --push-endpoint https://billing.example.com/orders \
     --min-retry-delay 1s --max-retry-delay 60s --dead-letter-topic orders-dead --max-delivery-attempts 10`,
@@ -100,7 +101,7 @@ func newSubscriptionUpdate(p process) *cobra.Command {
 		Use: "update SUBSCRIPTION", Short: "Change a subscription", Args: nArgs(1, 1),
 		Long: `Change a subscription. What no flag is given for stays as it is: the defaults below are those of a new subscription.
 An empty --push-endpoint makes it a pull subscription.
-` + replaceHelp,
+` + withoutFlags + "\n" + replaceHelp,
 		Example: `  postrider subscriptions update billing --ack-deadline 60s
   postrider subscriptions update billing --max-retry-delay 5m --clear-dead-letter-policy`,
 	}
