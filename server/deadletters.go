@@ -84,6 +84,10 @@ func apiDeadLetter(d subscriptions.DeadLetter) api.DeadLetter {
 	if d.Holder != (subscriptions.SubscriptionName{}) {
 		out.DeadLetterSubscription = d.Holder.String()
 	}
+	if first, ok := d.Origin.First(); ok {
+		origin := apiOrigin(first)
+		out.FirstOrigin = &origin
+	}
 	return out
 }
 

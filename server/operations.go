@@ -31,7 +31,7 @@ func (h *handler) RedriveSubscriptionDeadLetters(
 	}
 	q.Subscription = name
 	op, err := h.backend.Redrive(ctx, subscriptions.DeadLetterWork{
-		DeadLetterQuery: q, PerSecond: r.Body.MessagesPerSecond, ValidateOnly: r.Body.ValidateOnly,
+		DeadLetterQuery: q, PerSecond: r.Body.MessagesPerSecond, ToFirst: r.Body.ToFirstOrigin, ValidateOnly: r.Body.ValidateOnly,
 	})
 	return api.RedriveSubscriptionDeadLetters200JSONResponse(apiOperation(op)), err
 }
@@ -47,7 +47,7 @@ func (h *handler) RedriveTopicDeadLetters(
 	}
 	q.Topic = name
 	op, err := h.backend.Redrive(ctx, subscriptions.DeadLetterWork{
-		DeadLetterQuery: q, PerSecond: r.Body.MessagesPerSecond, ValidateOnly: r.Body.ValidateOnly,
+		DeadLetterQuery: q, PerSecond: r.Body.MessagesPerSecond, ToFirst: r.Body.ToFirstOrigin, ValidateOnly: r.Body.ValidateOnly,
 	})
 	return api.RedriveTopicDeadLetters200JSONResponse(apiOperation(op)), err
 }
@@ -107,7 +107,7 @@ func (h *handler) ListOperations(ctx context.Context, r api.ListOperationsReques
 func apiOperation(op subscriptions.Operation) api.Operation {
 	p, q := op.Progress, op.Query
 	m := api.OperationMetadata{
-		Kind: api.OperationMetadataKind(op.Kind), DeadLetterTopic: op.Topic.String(), MessagesPerSecond: op.PerSecond, Filter: apiFilter(q.DeadLetterFilter),
+		Kind: api.OperationMetadataKind(op.Kind), DeadLetterTopic: op.Topic.String(), MessagesPerSecond: op.PerSecond, ToFirstOrigin: op.ToFirst, Filter: apiFilter(q.DeadLetterFilter),
 		TotalMessages: wire.Int64(p.Total), TotalIsLowerBound: p.AtLeast, MovedMessages: wire.Int64(p.Moved), GoneMessages: wire.Int64(p.Gone), FailedMessages: wire.Int64(p.Failed),
 		FailureReason: p.Reason, WaitingReason: p.Waiting, CancelRequested: op.CancelRequested,
 	}

@@ -135,3 +135,32 @@ func TestCancelOperation(t *testing.T) {
 		s.do("POST "+extensions+subPath+":redriveDeadLetters", `{}`).invalid("deadLetterSubscription", "p/subscriptions/graves", "p/subscriptions/more")
 	})
 }
+
+// A dead letter that died again tells both of its origins, and goes to the first one when that is asked for.
+func TestRedriveToTheFirstOrigin(t *testing.T) {
+	inBubble(t, func(t *testing.T, s rest) {
+		s.do("PUT p/topics/dead2", `{}`).ok()
+		s.do("PUT p/subscriptions/graves", `{"topic": "projects/p/topics/dead", "deadLetterPolicy": {"deadLetterTopic": "projects/p/topics/dead2"}}`).ok()
+		s.withSubscription("{" + withDeadLetters + "}")
+		id := s.publish("a")[0]
+		for _, sub := range []string{subPath, "p/subscriptions/graves"} {
+			for range 5 {
+				s.nack(sub, s.one(sub).AckID)
+			}
+			time.Sleep(time.Minute)
+		}
+		d := s.do("POST "+extensions+"p/topics/dead2:deadLetters", `{}`).list("deadLetters")[0]
+		last, first := d["origin"].(fields), d["firstOrigin"].(fields)
+		if last["subscription"] != "projects/p/subscriptions/graves" || first["subscription"] != "projects/"+subPath || first["messageId"] != id {
+			t.Fatalf("it comes from %v, and at first from %v", last, first)
+		}
+		m, _ := s.ended(s.do("POST "+extensions+"p/topics/dead2:redriveDeadLetters", `{"toFirstOrigin": true}`).ok())
+		if m["movedMessages"] != "1" || m["toFirstOrigin"] != true {
+			t.Fatalf("the operation ended as %v", m)
+		}
+		s.none("p/subscriptions/graves")
+		if got := s.one(subPath); got.Message.MessageID != id || got.DeliveryAttempt != 1 {
+			t.Fatalf("it comes back as %+v", got)
+		}
+	})
+}

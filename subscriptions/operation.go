@@ -38,6 +38,8 @@ type Operation struct {
 	Topic TopicName
 	// PerSecond is how many are moved a second; 0 is as many as can be.
 	PerSecond float64
+	// ToFirst says that they are redriven to the subscription that each died at first.
+	ToFirst bool
 
 	Progress OperationProgress
 	// NotFound are those of the Query's IDs that named nothing to move when it began,

@@ -46,11 +46,12 @@ type Origin struct {
 	Reason   string
 	Failed   []Attempt
 	// Redriven is how often it was redriven before, and FormerAttempts how many
-	// attempts it had until then.
+	// attempts it had until then, whichever subscriptions that was to.
 	Redriven, FormerAttempts int
 
 	topicUID string
-	place    MessageID // in the log, if that was another than MessageID
+	place    MessageID         // in the log, if that was another than MessageID
+	restored map[string]string // attributes that it has again when it goes back there
 }
 
 // originOf reads where a message comes from. ok is false for what is no dead
@@ -70,16 +71,19 @@ func originOf(m Message) (o Origin, ok bool) {
 	o.Reason, o.Failed = a[ReasonAttribute], m.FailedAttempts()
 	o.Redriven, _ = strconv.Atoi(a[RedrivenAttribute])
 	o.FormerAttempts, _ = strconv.Atoi(a[RedrivenAttemptsAttribute])
+	o.restored = firstOriginOf(m)
 	return o, true
 }
 
-// deadLetter is the message as the dead-letter topic gets it.
+// deadLetter is the message as the dead-letter topic gets it. What is a dead letter
+// already keeps its first origin under other names.
 func deadLetter(sub Subscription, d Delivery) Message {
-	m := d.withAttempts().Message
-	m.Attributes = maps.Clone(m.Attributes)
-	if m.Attributes == nil {
-		m.Attributes = map[string]string{}
+	d.Message.Attributes = maps.Clone(d.Message.Attributes)
+	if d.Message.Attributes == nil {
+		d.Message.Attributes = map[string]string{}
 	}
+	keepFirstOrigin(d.Message)
+	m := d.withAttempts().Message
 	if d.Late {
 		m.Attributes[ReasonAttribute] = ReasonLate
 	}
@@ -112,6 +116,7 @@ func (o Origin) redriven(m Message) Message {
 			delete(attributes, k)
 		}
 	}
+	maps.Copy(attributes, o.restored)
 	attributes[RedrivenAttribute] = strconv.Itoa(o.Redriven + 1)
 	attributes[RedrivenAttemptsAttribute] = strconv.Itoa(o.FormerAttempts + o.Attempts)
 	if o.Reason != "" {

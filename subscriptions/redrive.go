@@ -16,12 +16,15 @@ type DeadLetterWork struct {
 	DeadLetterQuery
 	// PerSecond is how many are redriven a second, at most; 0 is as many as can be.
 	PerSecond float64
+	// ToFirst redrives what died again as a dead letter to the subscription that it
+	// died at first, in place of the last.
+	ToFirst bool
 	// ValidateOnly counts them and does nothing.
 	ValidateOnly bool
 }
 
 // Redrive begins to move dead letters back, each to the subscription that it came
-// from and to no other: with the message id and the publish time that it had, its
+// from last, or with ToFirst at first, and to no other: with the message id and the publish time that it had, its
 // attempts counted from one again, and the attributes RedrivenAttribute and so on. What is
 // there when it begins is moved, not what dies later. It answers at once; the
 // operation goes on on whatever server owns it. With ValidateOnly it answers an
@@ -34,7 +37,7 @@ func (s *Service) Redrive(ctx context.Context, w DeadLetterWork) (Operation, err
 
 // Purge begins to drop dead letters, as Redrive does to move them.
 func (s *Service) Purge(ctx context.Context, w DeadLetterWork) (Operation, error) {
-	w.PerSecond = 0
+	w.PerSecond, w.ToFirst = 0, false
 	return s.beginWork(ctx, PurgeKind, w)
 }
 
@@ -46,7 +49,7 @@ func (s *Service) beginWork(ctx context.Context, kind OperationKind, w DeadLette
 	if err := firstError(err, w.validate(), w.validateRate(), chosen(holders)); err != nil {
 		return op, err
 	}
-	op = Operation{Kind: kind, Query: w.DeadLetterQuery, Topic: topic.Name, PerSecond: w.PerSecond}
+	op = Operation{Kind: kind, Query: w.DeadLetterQuery, Topic: topic.Name, PerSecond: w.PerSecond, ToFirst: w.ToFirst}
 	op.Query.Holder = holders[0].Name
 	if err = s.countLetters(ctx, &op, topic, holders[0]); err != nil || w.ValidateOnly {
 		return op, err
@@ -118,7 +121,7 @@ func (s *Service) workStep(ctx context.Context, op *Operation, search *letterSea
 	for _, m := range res.Messages {
 		o, ok := originOf(m.Message)
 		if ok && m.Message.ID.Compare(op.Until) <= 0 && search.selects(m.Message, o) {
-			work.letters = append(work.letters, DeadLetter{Peeked: m, Origin: o})
+			work.letters = append(work.letters, DeadLetter{Peeked: m, Origin: o.target(op.ToFirst)})
 		}
 	}
 	err = work.do(ctx)

@@ -206,6 +206,9 @@ func (s *session) showLetter(d api.DeadLetter) error {
 	if o.RedrivenCount > 0 {
 		pairs = append(pairs, "redriven", fmt.Sprintf("%d times, after %d attempts", o.RedrivenCount, o.FormerAttempts))
 	}
+	if f := d.FirstOrigin; f != nil {
+		pairs = append(pairs, "died first at", s.short(f.Subscription), "message ID at first", f.MessageID, "first error", f.LastError)
+	}
 	for _, a := range o.FailedAttempts {
 		pairs = append(pairs, fmt.Sprint("attempt ", a.Attempt), agoText(a.Time)+": "+a.Reason+" "+a.Answer)
 	}
@@ -216,7 +219,7 @@ func (s *session) showLetter(d api.DeadLetter) error {
 func newDeadLettersRedrive(p process) *cobra.Command {
 	var flags letterFlags
 	var rate float64
-	var dry, async bool
+	var dry, async, first bool
 	c := &cobra.Command{
 		Use: "redrive SUBSCRIPTION [ID…] | --topic TOPIC [ID…]", Short: "Send dead letters back to where they came from", Args: nArgs(0, -1),
 		Long: `Send dead letters back, each to the subscription that it came from and to no other, with the message ID and the publish time
@@ -230,6 +233,7 @@ It goes on in the background. This command shows how far it is; Ctrl-C ends the 
 	}
 	flags.bind(p, c)
 	c.Flags().Float64Var(&rate, "rate", 0, "`NUMBER` of messages a second at most; 0 is as many as can be")
+	c.Flags().BoolVar(&first, "to-first", false, "send what died again as a dead letter to the subscription that it died at first")
 	c.Flags().BoolVar(&dry, "validate-only", false, "count them, and do nothing")
 	c.Flags().BoolVar(&async, "async", false, "do not wait for the end")
 	c.ValidArgsFunction = completeFirst(p, listSubscriptions)
@@ -239,7 +243,7 @@ It goes on in the background. This command shows how far it is; Ctrl-C ends the 
 			return err
 		}
 		l.filter.MessageIDs = ids
-		r := api.RedriveRequest{Filter: l.filter, DeadLetterSubscription: l.holder, MessagesPerSecond: rate, ValidateOnly: dry}
+		r := api.RedriveRequest{ToFirstOrigin: first, Filter: l.filter, DeadLetterSubscription: l.holder, MessagesPerSecond: rate, ValidateOnly: dry}
 		begin := func() (api.Operation, error) {
 			if l.topic.ID != "" {
 				return call[api.Operation](s.RedriveTopicDeadLetters(ctx, l.topic.Project, l.topic.ID, r))

@@ -371,7 +371,9 @@ type ClientInterface interface {
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -400,7 +402,9 @@ type ClientInterface interface {
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -623,7 +627,9 @@ type ClientInterface interface {
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -651,7 +657,9 @@ type ClientInterface interface {
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -1849,7 +1857,9 @@ func (c *Client) PurgeSubscriptionDeadLetters(ctx context.Context, project Proje
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -1888,7 +1898,9 @@ func (c *Client) RedriveSubscriptionDeadLettersWithBody(ctx context.Context, pro
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -2241,7 +2253,9 @@ func (c *Client) PurgeTopicDeadLetters(ctx context.Context, project ProjectID, t
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -2279,7 +2293,9 @@ func (c *Client) RedriveTopicDeadLettersWithBody(ctx context.Context, project Pr
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -6906,7 +6922,9 @@ type ClientWithResponsesInterface interface {
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -6935,7 +6953,9 @@ type ClientWithResponsesInterface interface {
 	// Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -7158,7 +7178,9 @@ type ClientWithResponsesInterface interface {
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -7186,7 +7208,9 @@ type ClientWithResponsesInterface interface {
 	// Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 	// message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 	// one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-	// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+	// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+	// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+	// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 	// ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 	// with exactly-once delivery loses a lease for that: the operation waits.
 	//
@@ -10005,7 +10029,9 @@ func (c *ClientWithResponses) PurgeSubscriptionDeadLettersWithResponse(ctx conte
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -10040,7 +10066,9 @@ func (c *ClientWithResponses) RedriveSubscriptionDeadLettersWithBodyWithResponse
 // Moves dead letters that came from a subscription back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -10341,7 +10369,9 @@ func (c *ClientWithResponses) PurgeTopicDeadLettersWithResponse(ctx context.Cont
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //
@@ -10375,7 +10405,9 @@ func (c *ClientWithResponses) RedriveTopicDeadLettersWithBodyWithResponse(ctx co
 // Moves dead letters of a dead-letter topic back, each to the subscription that it came from: other subscriptions of the source topic never see it. A
 // message comes back with the id and the publish time that it had, is due at once, and has its attempts counted from
 // one again, and its `postrider-ttl` from now. The attributes `postrider-redriven` (how often), `postrider-redriven-attempts` (how many attempts it had before) and
-// `postrider-redriven-reason` (why the last one failed) tell its history. Its retention counts from now. With message
+// `postrider-redriven-reason` (why the last one failed) tell its history. A dead letter that died again, where a subscription of a
+// dead-letter topic has a dead-letter topic of its own, goes back to the subscription that it died at last, and is a dead letter
+// of the first one there again; with `toFirstOrigin` it goes to the first one at once. Its retention counts from now. With message
 // ordering it comes before the later messages of its key; what of these is leased comes again after it. No subscription
 // with exactly-once delivery loses a lease for that: the operation waits.
 //

@@ -187,10 +187,17 @@ type DeadLetter struct {
 	// DeadLetterTopic The dead-letter topic that has it. `message` has the id and the time that this topic gave it.
 	DeadLetterTopic string `json:"deadLetterTopic,omitempty"`
 
+	// FirstOrigin Where a dead letter comes from, and why it is one. `origin` is the subscription that gave it up last. `firstOrigin` is the one
+	// that gave it up first; absent unless it died again, at a subscription of a dead-letter topic, since. Of those between the two
+	// nothing is kept.
+	FirstOrigin *DeadLetterOrigin `json:"firstOrigin,omitempty"`
+
 	// Message A message. It has data or at least one attribute.
 	Message *PubsubMessage `json:"message,omitempty"`
 
-	// Origin Where a dead letter comes from, and why it is one.
+	// Origin Where a dead letter comes from, and why it is one. `origin` is the subscription that gave it up last. `firstOrigin` is the one
+	// that gave it up first; absent unless it died again, at a subscription of a dead-letter topic, since. Of those between the two
+	// nothing is kept.
 	Origin *DeadLetterOrigin `json:"origin,omitempty"`
 
 	// Owner Who looks after it, the label `owner` of the dead-letter topic.
@@ -221,7 +228,9 @@ type DeadLetterFilter struct {
 	Text string `json:"text,omitempty"`
 }
 
-// DeadLetterOrigin Where a dead letter comes from, and why it is one.
+// DeadLetterOrigin Where a dead letter comes from, and why it is one. `origin` is the subscription that gave it up last. `firstOrigin` is the one
+// that gave it up first; absent unless it died again, at a subscription of a dead-letter topic, since. Of those between the two
+// nothing is kept.
 type DeadLetterOrigin struct {
 	// Attempts How many attempts it had, since it was redriven for the last time if it ever was.
 	Attempts wire.Int32 `json:"attempts,omitempty"`
@@ -229,7 +238,7 @@ type DeadLetterOrigin struct {
 	// FailedAttempts The last attempts that failed, newest first, 5 at most.
 	FailedAttempts []FailedAttempt `json:"failedAttempts,omitempty"`
 
-	// FormerAttempts How many attempts it had until it was redriven for the last time.
+	// FormerAttempts How many attempts it had until it was redriven for the last time, whichever subscription it was redriven to.
 	FormerAttempts wire.Int32 `json:"formerAttempts,omitempty"`
 
 	// LastError Why the last attempt failed, in words, if that is known.
@@ -708,6 +717,9 @@ type OperationMetadata struct {
 	// Subscription The subscription that they came from, if its dead letters were asked for.
 	Subscription string `json:"subscription,omitempty"`
 
+	// ToFirstOrigin Whether they go to the subscription that each died at first.
+	ToFirstOrigin bool `json:"toFirstOrigin,omitempty"`
+
 	// TotalIsLowerBound Whether there were more than `totalMessages`.
 	TotalIsLowerBound bool `json:"totalIsLowerBound,omitempty"`
 
@@ -938,6 +950,10 @@ type RedriveRequest struct {
 
 	// MessagesPerSecond How many are moved a second at most; 0 or absent is as many as can be.
 	MessagesPerSecond float64 `json:"messagesPerSecond,omitempty"`
+
+	// ToFirstOrigin Whether what died again as a dead letter goes to the subscription that it died at first (`firstOrigin`), in place of the
+	// last. `filter` and the subscription that is asked for select by the last one (`origin`) all the same.
+	ToFirstOrigin bool `json:"toFirstOrigin,omitempty"`
 
 	// ValidateOnly Count them, and do nothing.
 	ValidateOnly bool `json:"validateOnly,omitempty"`

@@ -19,6 +19,7 @@ type operationRecord struct {
 	Before          int64                       `json:"before,omitempty"`
 	DeadLetterTopic nameRecord                  `json:"deadLetterTopic"`
 	PerSecond       float64                     `json:"perSecond,omitempty"`
+	ToFirst         bool                        `json:"toFirst,omitempty"`
 	Total           int64                       `json:"total,omitempty"`
 	AtLeast         bool                        `json:"atLeast,omitempty"`
 	NotFound        []string                    `json:"notFound,omitempty"`
@@ -56,7 +57,7 @@ func (n *nameRecord) orZero() nameRecord {
 func encodeOperation(o subscriptions.Operation) (string, error) {
 	q, p := o.Query, o.Progress
 	r := operationRecord{
-		Kind: o.Kind, DeadLetterTopic: nameRecord(o.Topic), PerSecond: o.PerSecond,
+		Kind: o.Kind, DeadLetterTopic: nameRecord(o.Topic), PerSecond: o.PerSecond, ToFirst: o.ToFirst,
 		Subscription: optionalName(nameRecord(q.Subscription)), Topic: optionalName(nameRecord(q.Topic)),
 		Holder: optionalName(nameRecord(q.Holder)), From: optionalName(nameRecord(q.From)),
 		Text: q.Text, Since: milliOf(q.Since), Before: milliOf(q.Before),
@@ -78,7 +79,7 @@ func decodeOperation(name subscriptions.OperationName, stored string) (o subscri
 		return o, err
 	}
 	o = subscriptions.Operation{
-		Name: name, UID: uid, Revision: revision, Kind: r.Kind, Topic: subscriptions.TopicName(r.DeadLetterTopic), PerSecond: r.PerSecond,
+		Name: name, UID: uid, Revision: revision, Kind: r.Kind, Topic: subscriptions.TopicName(r.DeadLetterTopic), PerSecond: r.PerSecond, ToFirst: r.ToFirst,
 		Query: subscriptions.DeadLetterQuery{
 			Subscription: subscriptions.SubscriptionName(r.Subscription.orZero()), Topic: subscriptions.TopicName(r.Topic.orZero()),
 			Holder: subscriptions.SubscriptionName(r.Holder.orZero()),
