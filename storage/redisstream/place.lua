@@ -27,11 +27,17 @@ end
 
 -- gather makes all that is outstanding the source.
 local function gather()
-  if state.src > 0 then
+  local outstanding = redis.call('ZCARD', OUT)
+  if outstanding > 0 and state.src == 0 then
+    redis.call('RENAME', OUT, SOURCE)
+  elseif outstanding > MESSAGES_MAX then
     redis.call('ZUNIONSTORE', SOURCE, 2, SOURCE, OUT)
     redis.call('UNLINK', OUT)
-  elseif redis.call('EXISTS', OUT) == 1 then
-    redis.call('RENAME', OUT, SOURCE)
+  else -- a union writes all of the source again
+    for _, member in ipairs(redis.call('ZRANGE', OUT, 0, -1)) do
+      redis.call('ZADD', SOURCE, letters.n_of(member), member)
+    end
+    redis.call('UNLINK', OUT)
   end
   set('src', redis.call('ZCARD', SOURCE))
   set('srcbytes', state.srcbytes + state.bytes)
