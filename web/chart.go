@@ -26,6 +26,8 @@ type graph struct {
 	lines       []graphLine
 	// unit is what the axis counts in when the top is so high, and its name.
 	unit func(top float64) (one float64, name string)
+	// whole says that it counts things, of which an axis shows no parts.
+	whole bool
 }
 
 // graphLine is a line of a chart.
@@ -37,14 +39,14 @@ type graphLine struct {
 var graphs = []graph{
 	{"backlog", "Backlog", []graphLine{
 		{"not acknowledged", func(p subscriptions.Point) float64 { return float64(p.Undelivered + p.Outstanding) }},
-	}, thousands},
+	}, thousands, true},
 	{"rates", "Messages a second", []graphLine{
 		{"in", func(p subscriptions.Point) float64 { return p.In }},
 		{"out", func(p subscriptions.Point) float64 { return p.Out }},
-	}, thousands},
+	}, thousands, false},
 	{"oldest", "Age of the oldest message", []graphLine{
 		{"oldest", func(p subscriptions.Point) float64 { return p.OldestAge.Seconds() }},
-	}, timeUnit},
+	}, timeUnit, false},
 }
 
 func thousands(top float64) (float64, string) {
@@ -132,7 +134,7 @@ func (g graph) draw(points []subscriptions.Point, dark bool) ([]byte, error) {
 	o.YAxis = []charts.YAxisOption{{Min: charts.Ptr(0.0), LabelFontStyle: font,
 		ValueFormatter: func(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) + unit },
 	}}
-	if top == 0 {
+	if top == 0 || g.whole && top < 3 {
 		o.YAxis[0].Max = charts.Ptr(3.0) // a line at the bottom, and not an axis without numbers
 	}
 	o.Legend.SeriesNames, o.Legend.FontStyle = names, font

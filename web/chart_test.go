@@ -43,6 +43,16 @@ func TestChartsAreWholePictures(t *testing.T) {
 	wants(t, pictureText(t, must(graphs[1].draw(hour(61), false))), "in", "out")
 }
 
+// There is no part of a message.
+func TestFewMessagesAreWhole(t *testing.T) {
+	for n := range int64(3) {
+		text := pictureText(t, must(graphs[0].draw([]subscriptions.Point{{At: now.Add(-time.Minute)}, {At: now, Undelivered: n}}, false)))
+		if wants(t, text, "60 min"); strings.Contains(text, ".") {
+			t.Errorf("the axis of %d messages has %s", n, text)
+		}
+	}
+}
+
 func must(b []byte, err error) []byte {
 	if err != nil {
 		panic(err)

@@ -72,9 +72,10 @@ func ago(now, t time.Time) template.HTML {
 // since is how long something has been so that began at a time.
 func since(now, t time.Time) template.HTML { return moment(t, span(now.Sub(t))) }
 
-// due is how long until something that comes at a time by itself; when that has passed it may any moment.
+// due is how long until something that comes at a time by itself; when that is less than a second off, or has passed, it may any
+// moment.
 func due(now, t time.Time) template.HTML {
-	if !t.After(now) {
+	if t.Sub(now) < time.Second {
 		return "now"
 	}
 	return moment(t, "in "+span(t.Sub(now)))

@@ -42,6 +42,17 @@ func TestMomentsCarryTheExactTime(t *testing.T) {
 	}
 }
 
+func TestDueIsNowOrLater(t *testing.T) {
+	for in, want := range map[time.Duration]string{
+		-time.Hour: "now", 0: "now", 999 * time.Millisecond: "now",
+		time.Second: `<time datetime="2026-11-29T20:00:01Z" title="2026-11-29 20:00:01 UTC">in 1 s</time>`,
+	} {
+		if got := string(due(now, now.Add(in))); got != want {
+			t.Errorf("in %v is %s", in, got)
+		}
+	}
+}
+
 func TestVisibleHidesNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain <b>":      "plain &lt;b&gt;",

@@ -39,7 +39,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 	s := New(d, Options{Explain: explained})
 	wants(t, shown(t, read(t, s, lettersPath+"?q=customer&from=projects/demo/subscriptions/billing")),
 		"orders holds 12 dead letters, owner payments", "These are those of orders-dead; there are others of watch.", "from any subscription from billing from shipping", "held by orders-dead held by watch",
-		letterID.String(), "billing", "5 +4", "the endpoint answered 500", `{"order": 7}`)
+		letterID.String(), "billing", "5 (and 4 before)", "the endpoint answered 500", `{"order": 7}`)
 	wants(t, read(t, s, lettersPath+"?q=customer"), lettersPath+`?holder=projects%2Fdemo%2Fsubscriptions%2Fwatch&amp;q=customer`)
 	q := d.asked[0]
 	if q.Topic != topicOf("orders") || q.Text != "customer" || q.From != subscriptionOf("billing") || q.Holder != subscriptionOf("orders-dead") {
@@ -61,7 +61,7 @@ func TestDeadLetterTellsItsStory(t *testing.T) {
 	s := New(deadDesk(), Options{Explain: explained})
 	path := lettersPath + "/" + letterID.String()
 	wants(t, shown(t, read(t, s, path)), letterID.String(), "From billing, given up", "after 5 attempts: the endpoint answered 500",
-		"Show data: as suits it text json hex", `{ "order": 7 }`, "projects/demo/topics/sales", "1795959380000-10001", "5, and 4 before it was redriven once",
+		"Show data: automatic text JSON hex", `{ "order": 7 }`, "projects/demo/topics/sales", "1795959380000-10001", "5, and 4 before it was redriven once",
 		"Ordering key c-1", "Held by projects/demo/subscriptions/orders-dead", "Last attempts", "attempt 5", "after 1s: no such customer", "Attributes", "a b", "region eu")
 	wants(t, shown(t, read(t, s, path+"?as=hex")), "00000000 7b 22 6f 72")
 	if answer := visit(t, s, "", lettersPath+"/1-1", ""); answer.StatusCode != http.StatusNotFound {

@@ -77,8 +77,9 @@ func (s *Site) update(r *http.Request, st *streaming, read func(*http.Request) (
 			s.log.ErrorContext(r.Context(), "a part of a page cannot be rendered", "part", name, "error", err)
 			return err
 		}
-		if html := b.String(); st.sent[name] != html {
-			st.sent[name], changed[name] = html, html
+		// A part that is empty now may not have been so in the page.
+		if sent, ever := st.sent[name]; !ever || sent != b.String() {
+			st.sent[name], changed[name] = b.String(), b.String()
 		}
 	}
 	delete(st.sent, "trouble")

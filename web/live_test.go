@@ -131,6 +131,18 @@ func TestStreamsSendWhatChanged(t *testing.T) {
 	}
 }
 
+// What was in the page, and is gone when its stream begins, is taken out of it.
+func TestStreamsBeginWithEveryPart(t *testing.T) {
+	d := newDesk(nil) // with no message, no chart and nothing blocked
+	_, f := follow(t, serveSite(t, New(d, Options{Explain: explained})), billingPath)
+	first := f.parts()
+	for _, part := range []string{"subscription-state", "subscription-charts", "subscription-blocked", "subscription-messages", "subscription-settings"} {
+		if html, there := first[part]; !there || (strings.TrimSpace(html) == "") != (part == "subscription-blocked" || part == "subscription-messages") {
+			t.Errorf("%s begins as %q, %v", part, html, there)
+		}
+	}
+}
+
 func TestStreamsAreBounded(t *testing.T) {
 	c := &changing{}
 	s := New(c, Options{Streams: 1, Every: time.Millisecond})

@@ -64,23 +64,19 @@ type messagesData struct {
 
 // way is a way to show data, and the address that does.
 type way struct {
-	As, Address string
-	Now         bool
+	Name, Address string
+	Now           bool
 }
 
 // ways are all of them, at the address that is asked for.
 func ways(u *url.URL) (all []way) {
-	for _, as := range []string{"", "text", "json", "hex"} {
+	for _, w := range []struct{ as, name string }{{"", "automatic"}, {"text", "text"}, {"json", "JSON"}, {"hex", "hex"}} {
 		q := u.Query()
-		q.Set("as", as)
-		if as == "" {
+		q.Set("as", w.as)
+		if w.as == "" {
 			q.Del("as")
 		}
-		w := way{As: as, Address: u.EscapedPath() + "?" + q.Encode(), Now: u.Query().Get("as") == as}
-		if as == "" {
-			w.As = "as suits it"
-		}
-		all = append(all, w)
+		all = append(all, way{Name: w.name, Address: u.EscapedPath() + "?" + q.Encode(), Now: u.Query().Get("as") == w.as})
 	}
 	return all
 }

@@ -121,6 +121,8 @@ type failure struct {
 	Status  int
 	Text    string // the status in words
 	Message string
+	// Again is where to try it again: empty if that is no use, or would do something twice.
+	Again string
 }
 
 // fail answers with the page of an error.
@@ -135,6 +137,9 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		level = slog.LevelError
 	}
 	s.log.Log(r.Context(), level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err)
-	text := http.StatusText(status)
-	s.render(w, r, page{title: text, name: "error", status: status, data: failure{status, text, message}})
+	f := failure{Status: status, Text: http.StatusText(status), Message: message}
+	if status >= http.StatusInternalServerError && r.Method == http.MethodGet {
+		f.Again = r.URL.RequestURI()
+	}
+	s.render(w, r, page{title: f.Text, name: "error", status: status, data: f})
 }

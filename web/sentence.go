@@ -27,8 +27,12 @@ func flowOf(at time.Time, r subscriptions.SubscriptionReport) []words {
 	case sub.Detached:
 		return saying(at, "Detached from its topic: it gets no messages any more, and has dropped those it had.")
 	case r.Breaker.Open:
-		return saying(at, "The endpoint "+hostOf(sub.Push.Endpoint)+" has refused everything for ", r.Breaker.Since, lastRefusal(r),
-			": the circuit breaker is open, "+nextProbe(r)+". ", wait+", the oldest for ", agePiece(age), ".")
+		all := saying(at, "The endpoint "+hostOf(sub.Push.Endpoint)+" has refused everything for ", r.Breaker.Since, lastRefusal(r),
+			": the circuit breaker is open, "+nextProbe(r)+". ")
+		if backlog == 0 {
+			return append(all, saying(at, "No message waits.")...)
+		}
+		return append(all, saying(at, wait+", the oldest for ", agePiece(age), ".")...)
 	case backlog == 0 && sub.TopicDeleted:
 		return saying(at, "Its topic is deleted, and everything that came from it is acknowledged.")
 	case backlog == 0 && (r.Buried > 0 || r.In < trickle && len(r.Recent) < 2): // less than a minute is known

@@ -80,14 +80,31 @@ func TestOtherPathsAreTheAPIs(t *testing.T) {
 
 func TestFailuresHaveAPage(t *testing.T) {
 	s := New(&fake{err: subscriptions.Errorf(subscriptions.Unavailable, "the store <b>cannot</b> be reached")}, Options{Explain: explained})
-	answer := visit(t, s, "", "/", "")
+	answer := visit(t, s, "", "/?q=a&sort=name", "")
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkSafe(t, string(body))
-	wants(t, shown(t, string(body)), "Service Unavailable", "the store <b>cannot</b> be reached", "Back to the overview")
+	wants(t, shown(t, string(body)), "Service Unavailable", "the store <b>cannot</b> be reached", "Try again", "Back to the overview")
+	if !strings.Contains(string(body), `href="/?q=a&amp;sort=name"`) {
+		t.Errorf("it is not tried again where it failed: %s", body)
+	}
 	if answer.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("the status is %d", answer.StatusCode)
+	}
+
+	// What is not there, or is a form's, is not offered again.
+	for _, gone := range []*http.Response{
+		visit(t, New(newDesk(nil), Options{Explain: explained}), "", "/projects/demo/topics/absent", ""),
+		visit(t, New(&desk{fake: fake{err: subscriptions.Errorf(subscriptions.Unavailable, "away")}}, Options{Explain: explained}), "POST", ordersPath+"/dead-letters/review", "what=purge-all"),
+	} {
+		body, err := io.ReadAll(gone.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gone.StatusCode < 400 || strings.Contains(string(body), "Try again") {
+			t.Errorf("status %d: %s", gone.StatusCode, body)
+		}
 	}
 }

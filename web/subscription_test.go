@@ -125,7 +125,7 @@ func TestSubscriptionBeginsWithASentence(t *testing.T) {
 			r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
 			r.Stats.Undelivered, r.Stats.OldestAge = 60, 14*time.Minute
 		},
-		"has refused everything for 12 min (503 Service Unavailable): the circuit breaker is open, next probe in 24 s.": func(_ *desk, r *report) {
+		"has refused everything for 12 min (503 Service Unavailable): the circuit breaker is open, next probe in 24 s. No message waits.": func(_ *desk, r *report) {
 			pushes(r, answered(503), 0)
 			r.Breaker = subscriptions.Breaker{Open: true, Since: 12 * time.Minute, Probe: 24 * time.Second}
 		},

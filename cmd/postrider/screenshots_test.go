@@ -129,6 +129,14 @@ func (a aged) Overview(ctx context.Context) (subscriptions.Overview, error) {
 			r.Stats.OldestAge, r.In, r.Out, r.Drains = 14*time.Minute, 2_430, 1_210, -1
 		case "warehouse":
 			r.Stats.OldestAge, r.In, r.Breaker.Since = 13*time.Minute, 12.4, 12*time.Minute
+		case "ledger":
+			r.Blocked.Since = o.At.Add(-6 * time.Minute)
+		case "crm-sync":
+			r.Stats.Undelivered, r.Stats.OldestAge, r.In, r.Drains = 31, 5*time.Minute, 0.1, -1
+			r.Push = subscriptions.PushReport{
+				Server: r.Server, At: o.At, RetryAfter: o.At.Add(25 * time.Minute),
+				Errors: []subscriptions.PushError{{Attempt: subscriptions.Attempt{Failure: subscriptions.Failure{Status: http.StatusTooManyRequests}}}},
+			}
 		case "orders-dead":
 			r.Stats.OldestAge = 3 * time.Hour
 		case "invoices-archive":
