@@ -2,7 +2,9 @@ package redisstream_test
 
 import (
 	"maps"
+	"strconv"
 	"testing"
+	"time"
 
 	"postrider/storage/redisstream"
 	"postrider/storage/redistest"
@@ -163,5 +165,40 @@ func TestFilterCalls(t *testing.T) {
 	delete(passed, "xtrim")
 	if !maps.Equal(passed, many) {
 		t.Errorf("%v for one message, %v for many", passed, many)
+	}
+}
+
+// TestSurveysLookAtFewBlockedKeys: an endpoint that is down blocks as many keys as there are. A survey counts some.
+func TestSurveysLookAtFewBlockedKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	x := attach(t, open(t, server.URL(), redisstream.Options{}), "topic")
+	x.rules.Ordered = true
+	survey := func() (blocked subscriptions.BlockedKeys, calls int64) {
+		before := server.CommandCalls(t)
+		v, err := x.store.Survey(t.Context(), x.ref.Topic, []string{x.ref.Subscription})
+		x.ok(err)
+		return v.Subscriptions[0].Blocked, server.CommandCalls(t).Since(before).Total()
+	}
+	survey() // the script is known
+	_, none := survey()
+	for i := range 200 {
+		msg := subscriptions.Message{Data: []byte("x"), OrderingKey: strconv.Itoa(i)}
+		_, err := x.store.Publish(t.Context(), x.topic, []subscriptions.Message{msg, msg}) // a queue of two
+		x.ok(err)
+	}
+	var nacks []subscriptions.Nack
+	for _, d := range x.lease(200) {
+		nacks = append(nacks, subscriptions.Nack{Receipt: d.Receipt(), AtLeast: time.Hour})
+	}
+	_, err := x.store.Nack(t.Context(), subscriptions.NackRequest{Ref: x.ref, Rules: x.rules, Nacks: nacks})
+	x.ok(err)
+	blocked, many := survey()
+	if blocked.Keys != subscriptions.MaxSurveyedKeys || !blocked.More {
+		t.Errorf("blocked are %+v", blocked)
+	}
+	// Each key that is looked at costs two commands, and there is one more, and the first one's reason.
+	if most := none + 2*(subscriptions.MaxSurveyedKeys+1) + 1; many > most {
+		t.Errorf("a survey runs %d commands with 100 and more keys blocked, %d without, want at most %d", many, none, most)
 	}
 }
