@@ -109,22 +109,26 @@ local function behind_cursor()
   return #found == #members
 end
 
--- in_log shows those of the log between two places that are to be shown.
+-- in_log shows those of the log between two places that are to be shown. It reads no more at once than the largest message ever
+-- allows, and goes on while what it saw was smaller.
 local function in_log(from, to, which)
-  local count_ = math.max(1, math.min(most - seen, math.floor((BYTES_MAX - looked) / largest)))
-  local entries = redis.call('XRANGE', LOG, '(' .. from, to, 'COUNT', count_)
-  for _, entry in ipairs(entries) do
-    if full() then
-      return false
+  local entries, count_
+  repeat
+    count_ = math.max(1, math.min(most - seen, math.floor((BYTES_MAX - looked) / largest)))
+    entries = redis.call('XRANGE', LOG, '(' .. from, to, 'COUNT', count_)
+    for _, entry in ipairs(entries) do
+      if full() then
+        return false
+      end
+      local n, size = read(entry)
+      seen, looked, after_id, from = seen + 1, looked + size, entry[1], entry[1]
+      if ms_of(member_of(entry[1])) >= cutoff and which(entry, n) then
+        local key = ordered and key_in(entry)
+        show(member_of(entry[1]) .. (key and ':' .. key or ''), entry, 0, 0, NEW, 0)
+      end
     end
-    local n, size = read(entry)
-    seen, looked, after_id = seen + 1, looked + size, entry[1]
-    if ms_of(member_of(entry[1])) >= cutoff and which(entry, n) then
-      local key = ordered and key_in(entry)
-      show(member_of(entry[1]) .. (key and ':' .. key or ''), entry, 0, 0, NEW, 0)
-    end
-  end
-  return #entries < count_ or #redis.call('XRANGE', LOG, '(' .. after_id, to, 'COUNT', 1) == 0
+  until #entries < count_ or full()
+  return #entries < count_ or #redis.call('XRANGE', LOG, '(' .. from, to, 'COUNT', 1) == 0
 end
 
 local function left_in_log()
