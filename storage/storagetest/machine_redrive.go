@@ -32,7 +32,7 @@ func (m *machine) redrive() {
 			s.back[id] = m.now()
 		}
 		msg := s.messages[id]
-		if back > 0 && fates[i] == subscriptions.RedriveThere && msg != nil && (msg.gone || msg.unsure || m.shows(s, id, m.now())) {
+		if back > 0 && fates[i] == subscriptions.RedriveThere && msg != nil && m.shows(s, id, m.now()) { // and was not there before
 			*msg = modelMessage{number: m.now(), released: m.now(), since: m.now()}
 		}
 	}
