@@ -41,8 +41,8 @@ var errHungUpAgain = errors.New("the endpoint closed the connection without an a
 // target is an endpoint, ready to be POSTed to.
 type target struct {
 	endpoint string
-	url      *url.URL
 	header   http.Header
+	bare     *http.Request // what all requests have in common
 	// shown is the URL as it may be logged: user info and query often hold secrets.
 	shown string
 	err   error
@@ -69,7 +69,7 @@ func newTarget(endpoint, userAgent string) *target {
 		password, _ := u.User.Password()
 		t.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
 	}
-	t.url = u
+	t.bare = &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	t.shown = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 	return t
 }
@@ -113,14 +113,12 @@ func (t *target) headerOf(p payload) http.Header {
 	return p.header
 }
 
-// request makes a POST. The URL is shared by all requests.
+// request makes a POST.
 func (t *target) request(ctx context.Context, p payload) *http.Request {
-	r := &http.Request{
-		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: t.headerOf(p),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(p.body)),
-	}
+	r := t.bare.WithContext(ctx)
+	r.Header, r.ContentLength = t.headerOf(p), int64(len(p.body))
 	if len(p.body) == 0 {
-		return r.WithContext(ctx)
+		return r
 	}
 	// net/http opens the body again for each kept connection on which the request
 	// came to nothing. An endpoint that always hangs up would get the message as
@@ -134,7 +132,7 @@ func (t *target) request(ctx context.Context, p payload) *http.Request {
 	}
 	r.Body, _ = open()
 	r.GetBody = open
-	return r.WithContext(ctx)
+	return r
 }
 
 // deliver POSTs a payload, for no longer than ctx, and calls report once, as soon as
@@ -185,6 +183,7 @@ func beginning(body io.ReadCloser) string {
 
 // exchange watches one POST.
 type exchange struct {
+	hooks    httptrace.ClientTrace
 	report   func(answer)
 	once     sync.Once
 	conn     *meteredConn
@@ -193,26 +192,29 @@ type exchange struct {
 	interim  int   // bytes of answers before the last
 }
 
+// trace makes net/http tell of the exchange.
 func (x *exchange) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			if x.conn, _ = info.Conn.(*meteredConn); x.conn != nil {
-				x.received = x.conn.received.Load()
-				x.kept = info.Reused
-			}
-		},
-		// Called from the connection's own goroutine.
-		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
-			if code == http.StatusProcessing {
-				x.answer(answer{status: code})
-			}
-			// net/http bounds each of these, and leaves their number to us.
-			if x.interim += interimBytes(header); x.interim > maxHeaderBytes {
-				return &exchangeError{reason: hugeHeaders, err: errInterim}
-			}
-			return nil
-		},
-	})
+	x.hooks.GotConn, x.hooks.Got1xxResponse = x.gotConn, x.got1xx
+	return httptrace.WithClientTrace(ctx, &x.hooks)
+}
+
+func (x *exchange) gotConn(info httptrace.GotConnInfo) {
+	if x.conn, _ = info.Conn.(*meteredConn); x.conn != nil {
+		x.received = x.conn.received.Load()
+		x.kept = info.Reused
+	}
+}
+
+// got1xx is called from the connection's own goroutine.
+func (x *exchange) got1xx(code int, header textproto.MIMEHeader) error {
+	if code == http.StatusProcessing {
+		x.answer(answer{status: code})
+	}
+	// net/http bounds each of these, and leaves their number to us.
+	if x.interim += interimBytes(header); x.interim > maxHeaderBytes {
+		return &exchangeError{reason: hugeHeaders, err: errInterim}
+	}
+	return nil
 }
 
 // discard reads a body up to the bound, by which what is around it counts as well:

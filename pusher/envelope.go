@@ -48,7 +48,8 @@ func envelope(sub *subscriptions.Subscription, d *subscriptions.Delivery) []byte
 	}
 	b = appendAttributes(b, m.Attributes)
 	b = appendTwice(b, `"messageId":"`, `","message_id":"`, func(b []byte) []byte {
-		return append(b, m.ID.String()...)
+		b, _ = m.ID.AppendText(b) // never fails
+		return b
 	})
 	b = appendTwice(b, `","publishTime":"`, `","publish_time":"`, func(b []byte) []byte {
 		return appendTime(b, m.PublishTime())
@@ -58,8 +59,11 @@ func envelope(sub *subscriptions.Subscription, d *subscriptions.Delivery) []byte
 		b = append(b, `,"orderingKey":`...)
 		b = appendString(b, m.OrderingKey)
 	}
-	b = append(b, `},"subscription":`...)
-	b = appendString(b, sub.Name.String())
+	b = append(b, `},"subscription":"projects/`...)
+	b = append(b, sub.Name.Project...) // which, like the id, holds nothing to be escaped
+	b = append(b, `/subscriptions/`...)
+	b = append(b, sub.Name.ID...)
+	b = append(b, '"')
 	if sub.DeadLetter != nil {
 		b = append(b, `,"deliveryAttempt":`...)
 		b = strconv.AppendInt(b, int64(d.Attempt), 10)
@@ -110,10 +114,12 @@ func appendTwice(b []byte, name, again string, value func([]byte) []byte) []byte
 // appendTime writes a time as protobuf's JSON does: with no fraction, or three
 // digits of it; there is nothing finer than a millisecond.
 func appendTime(b []byte, t time.Time) []byte {
-	if t.Nanosecond() == 0 {
-		return t.AppendFormat(b, "2006-01-02T15:04:05Z")
+	ms := t.Nanosecond() / 1_000_000
+	b = t.Truncate(time.Second).UTC().AppendFormat(b, time.RFC3339) // which package time has a short way for
+	if ms == 0 {
+		return b
 	}
-	return t.AppendFormat(b, "2006-01-02T15:04:05.000Z")
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
 }
 
 // appendString writes a JSON string. What is no UTF-8 is replaced; publishes

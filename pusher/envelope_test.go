@@ -89,6 +89,20 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
+// A time has no fraction or three digits of it, as protobuf's JSON has.
+func TestAppendTime(t *testing.T) {
+	t.Parallel()
+	for ms, want := range map[int64]string{
+		1614366829000: "2021-02-26T19:13:49Z", 1614366829005: "2021-02-26T19:13:49.005Z", 1614366829050: "2021-02-26T19:13:49.050Z",
+		1614366829100: "2021-02-26T19:13:49.100Z", 1614366829999: "2021-02-26T19:13:49.999Z", 1: "1970-01-01T00:00:00.001Z", 0: "1970-01-01T00:00:00Z",
+	} {
+		m := subscriptions.Message{ID: subscriptions.MessageID{Milli: ms}}
+		if got := string(appendTime([]byte("at "), m.PublishTime())); got != "at "+want {
+			t.Errorf("%d is %q, want %q", ms, got, want)
+		}
+	}
+}
+
 func BenchmarkEnvelope(b *testing.B) {
 	d := subscriptions.Delivery{Message: subscriptions.Message{
 		ID: subscriptions.MessageID{Milli: 1614366829749, Seq: 123450042}, Data: []byte(strings.Repeat("x", 256)),
