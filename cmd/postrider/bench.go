@@ -53,7 +53,7 @@ there is.`,
 	f.StringSliceVar(&flags.fsync, "fsync", []string{"everysec", "always"},
 		"`SETTINGS` of Redis's appendfsync to measure at, if the Redis is started here: everysec, always, no")
 	f.IntVar(&flags.runs, "runs", 5, "`NUMBER` of times that everything is measured")
-	f.Float64Var(&flags.seconds, "seconds", 1, "`SECONDS` that one measurement takes at most; there are about 14 in a run")
+	f.Float64Var(&flags.seconds, "seconds", 2, "`SECONDS` that one measurement takes at most; there are about 14 in a run")
 	f.IntVar(&flags.messages, "messages", 300_000, "`NUMBER` of messages of one measurement at most")
 	f.StringVar(&flags.profile, "profile", "", "`DIRECTORY` for CPU profiles of the server, if it is started here; slows it down")
 	c.RunE = func(c *cobra.Command, _ []string) error {
