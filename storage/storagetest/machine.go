@@ -142,7 +142,8 @@ var ctx = context.Background()
 
 // open makes the i-th topic anew.
 func (m *machine) open(i int) {
-	t := &modelTopic{ref: subscriptions.TopicRef{UID: unique("t"), Revision: 1}, taken: map[takenKey]bool{}, over: map[subscriptions.MessageID]int64{}}
+	t := &modelTopic{ref: subscriptions.TopicRef{UID: unique("t"), Revision: 1}, taken: map[takenKey]bool{},
+		over: map[subscriptions.MessageID]int64{}, lives: map[subscriptions.MessageID][]int64{}}
 	m.do("open", func(s subscriptions.Store) error { return s.OpenTopic(ctx, t.ref) })
 	m.topics[i] = t
 }

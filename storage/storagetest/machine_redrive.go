@@ -35,9 +35,10 @@ func (m *machine) redrive() {
 		id := l.PlaceID()
 		if delete(s.final, id); back > 0 {
 			s.back[id] = m.now()
+			s.topic.lives[id] = append(s.topic.lives[id], m.now())
 		}
 		msg := s.messages[id]
-		if back > 0 && fates[i] == subscriptions.RedriveThere && msg != nil && m.shows(s, id, m.now()) { // and was not there before
+		if back > 0 && fates[i] == subscriptions.RedriveThere && msg != nil && (msg.gone || m.shows(s, id, m.now())) { // and was not there before
 			*msg = modelMessage{number: m.now(), released: m.now(), since: m.now()}
 		}
 	}

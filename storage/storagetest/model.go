@@ -20,6 +20,8 @@ type modelTopic struct {
 	last       subscriptions.MessageID
 	taken      map[takenKey]bool
 	snaps      []*modelSnap
+	// lives are the times at which messages were put back, all that a seek or a snapshot may know a message by.
+	lives map[subscriptions.MessageID][]int64
 	// raised is when more began to be retained: what of earlier messages is still there is each store's affair.
 	raised int64
 }
@@ -147,8 +149,8 @@ func (s *modelSub) delivered(m *machine, r subscriptions.LeaseRequest, d subscri
 		msg = &modelMessage{}
 		s.messages[id] = msg
 	}
-	if msg.since > 0 && msg.number == 0 && d.Number == msg.since+1 { // it came back before a seek, and that is still known of it
-		msg.number, msg.released = msg.since, msg.since
+	if life := d.Number - 1; msg.number == 0 && slices.Contains(s.topic.lives[id], life) { // a seek or a snapshot knows it as it was then
+		msg.number, msg.released, msg.since = life, life, life
 	}
 	msg.number++
 	switch {
