@@ -59,10 +59,8 @@ func envelope(sub *subscriptions.Subscription, d *subscriptions.Delivery) []byte
 		b = append(b, `,"orderingKey":`...)
 		b = appendString(b, m.OrderingKey)
 	}
-	b = append(b, `},"subscription":"projects/`...)
-	b = append(b, sub.Name.Project...) // which, like the id, holds nothing to be escaped
-	b = append(b, `/subscriptions/`...)
-	b = append(b, sub.Name.ID...)
+	b = append(b, `},"subscription":"`...)
+	b = append(b, sub.Name.String()...) // names hold nothing to be escaped
 	b = append(b, '"')
 	if sub.DeadLetter != nil {
 		b = append(b, `,"deliveryAttempt":`...)

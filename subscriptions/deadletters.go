@@ -141,7 +141,7 @@ func (l *letterSearch) names(id MessageID) bool {
 	return found || len(l.ids) == 0
 }
 
-// named are the ids that lie after another one, of those that were named.
+// namedAfter are the ids that lie after another one, of those that were named.
 func (l *letterSearch) namedAfter(id MessageID) []MessageID {
 	i, found := slices.BinarySearchFunc(l.ids, id, MessageID.Compare)
 	if found {

@@ -24,9 +24,10 @@ type DeadLetterWork struct {
 }
 
 // Redrive begins to move dead letters back, each to the subscription that it came
-// from last, or with ToFirst at first, and to no other: with the message id and the publish time that it had, its
-// attempts counted from one again, and the attributes RedrivenAttribute and so on. What is
-// there when it begins is moved, not what dies later. It answers at once; the
+// from last, or with ToFirst at first, and to no other: with the message id and
+// the publish time that it had, its attempts counted from one again, and the
+// attributes RedrivenAttribute and so on. What is there when it begins is moved,
+// not what dies later. It answers at once; the
 // operation goes on on whatever server owns it. With ValidateOnly it answers an
 // operation without a name, of which only the Progress matters. NOT_FOUND;
 // FAILED_PRECONDITION as for DeadLetters; INVALID_ARGUMENT, also when Holder has
@@ -175,8 +176,8 @@ func (w *letterWork) fail(n int, format string, args ...any) {
 }
 
 // redrive moves dead letters to the subscription that all of them came from: put
-// back there, remove here, have it forgotten there after a while. Each step may be repeated, by any
-// server.
+// back there, remove here, have it forgotten there after a while. Each step may be
+// repeated, by any server.
 func (w *letterWork) redrive(ctx context.Context, source SubscriptionName, letters []DeadLetter) error {
 	var back []DeadLetter
 	var ref Ref

@@ -345,26 +345,35 @@ func (o *overtaken) Peek(ctx context.Context, r subscriptions.PeekRequest) (subs
 	return res, err
 }
 
+// overtake has a server redrive what came from billing, and another one do that, too, between the time when the first has seen
+// the dead letters and when it puts them back. Then is what happens until it does.
+func (w *world) overtake(then func()) {
+	w.Helper()
+	w.stop()
+	slow := &overtaken{Store: w.store}
+	server := subscriptions.NewService(slow, subscriptions.Options{})
+	op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
+	w.must(err)
+	slow.first = func() {
+		w.start()
+		w.redrive(fromSub("billing"))
+		then()
+	}
+	server.WorkOn(w.ctx, op.Name)
+}
+
 // Two servers redrive the same dead letters, as in one operation that changes its owner or in two: the slower saw them before the
 // other moved them, and what came back is acked by then.
 func TestRedriveOvertaken(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.withDead("morgue")
 		w.die("orders", "billing", "a", "b")
-		w.stop()
-		slow := &overtaken{Store: w.store}
-		server := subscriptions.NewService(slow, subscriptions.Options{})
-		op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
-		w.must(err)
-		slow.first = func() {
-			w.start()
-			w.redrive(fromSub("billing"))
+		w.overtake(func() {
 			got := w.pull("billing")
 			w.want(texts(got), "[a b]")
 			w.ack("billing", got)
 			wait(5 * time.Second)
-		}
-		server.WorkOn(w.ctx, op.Name)
+		})
 		w.want(w.pullTexts("billing"), "[]")
 		w.want(w.stats("billing").Backlog(), 0)
 		w.want(w.pullTexts("morgue"), "[]")
@@ -376,18 +385,10 @@ func TestRedriveHeldUp(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.withDead("morgue")
 		w.die("orders", "billing", "a")
-		w.stop()
-		slow := &overtaken{Store: w.store}
-		server := subscriptions.NewService(slow, subscriptions.Options{})
-		op, err := server.Redrive(w.ctx, subscriptions.DeadLetterWork{DeadLetterQuery: fromSub("billing")})
-		w.must(err)
-		slow.first = func() {
-			w.start()
-			w.redrive(fromSub("billing"))
+		w.overtake(func() {
 			w.ack("billing", w.pull("billing"))
 			wait(time.Hour)
-		}
-		server.WorkOn(w.ctx, op.Name)
+		})
 		w.want(w.pullTexts("billing"), "[]")
 	})
 }

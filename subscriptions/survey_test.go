@@ -201,9 +201,7 @@ func TestOverviewOfABreaker(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.topic("orders")
-		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) {
-			s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/"}
-		})
+		w.subscribe("orders", "billing", pushed)
 		sub, err := w.GetSubscription(w.ctx, subName("billing"))
 		w.must(err)
 		_, err = w.KeepPushBreaker(w.ctx, sub, subscriptions.Breaker{Open: true, Probe: time.Minute, Endpoint: "e"})
@@ -224,9 +222,7 @@ func TestOverviewOfAPushReport(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.topic("orders")
-		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) {
-			s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/"}
-		})
+		w.subscribe("orders", "billing", pushed)
 		w.found()
 		w.want(w.named(w.overview(w.Service), "billing").Push, subscriptions.PushReport{})
 		sub, err := w.GetSubscription(w.ctx, subName("billing"))
@@ -266,9 +262,7 @@ func TestOverviewOfAnotherOwnersReport(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.topic("orders")
-		w.subscribe("orders", "billing", func(s *subscriptions.Subscription) {
-			s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/"}
-		})
+		w.subscribe("orders", "billing", pushed)
 		sub, err := w.GetSubscription(w.ctx, subName("billing"))
 		w.must(err)
 		at := time.Now().UTC()

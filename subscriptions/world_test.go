@@ -99,6 +99,11 @@ func (w *world) subscribeMany(topic string, n int) {
 	}
 }
 
+// pushed makes a subscription push, to where nothing is sent.
+func pushed(s *subscriptions.Subscription) {
+	s.Push = &subscriptions.PushConfig{Endpoint: "https://example.com/"}
+}
+
 func deadLetterTo(topic string) func(*subscriptions.Subscription) {
 	return func(s *subscriptions.Subscription) {
 		s.DeadLetter = &subscriptions.DeadLetterPolicy{Topic: topicName(topic)}

@@ -160,6 +160,20 @@ func newEndpoint(t *testing.T, answer func(push) int) *endpoint {
 
 func always(status int) func(push) int { return func(push) int { return status } }
 
+// refuseForGood subscribes billing to orders, with an endpoint at whose first answer a message is dead.
+func (a *testApp) refuseForGood(t *testing.T) {
+	t.Helper()
+	refusing := newEndpoint(t, always(http.StatusUnprocessableEntity))
+	_, err := a.service.CreateSubscription(t.Context(), subscriptions.Subscription{
+		Name: subscriptions.SubscriptionName{Project: defaultProject, ID: "billing"}, Topic: topicName("orders"),
+		Push: &subscriptions.PushConfig{Endpoint: refusing.url}, DeadLetter: &subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 5},
+		Terminal: subscriptions.TerminalAnswers{Statuses: []int{http.StatusUnprocessableEntity}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // next is the next push, with its data as text.
 func (e *endpoint) next() (data string, p push) {
 	e.Helper()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"net/url"
 	"testing"
 
@@ -51,15 +50,7 @@ func TestPageRunsNothing(t *testing.T) {
 	c.run("topics", "create", "orders")
 	c.run("topics", "create", "dead", "--label", "owner=evil")
 	c.run("subscriptions", "create", "morgue", "--topic", "dead")
-	refusing := newEndpoint(t, always(http.StatusUnprocessableEntity))
-	_, err := a.service.CreateSubscription(t.Context(), subscriptions.Subscription{
-		Name: subscriptions.SubscriptionName{Project: defaultProject, ID: "billing"}, Topic: topicName("orders"),
-		Push: &subscriptions.PushConfig{Endpoint: refusing.url}, DeadLetter: &subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 5},
-		Terminal: subscriptions.TerminalAnswers{Statuses: []int{http.StatusUnprocessableEntity}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.refuseForGood(t)
 	for _, text := range []string{
 		`<script>window.pwned=1</script>`, `"><img src=x onerror="window.pwned=1">`, `</code></pre><svg onload=window.pwned=1>`,
 		`<img src=http://127.0.0.1:1/spy>`, `<meta http-equiv=refresh content="0;url=http://127.0.0.1:1/">`, "\u202e\x00\x1b[2J",

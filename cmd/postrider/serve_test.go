@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"postrider/storage/redistest"
-	"postrider/subscriptions"
 )
 
 func TestListeningBeyondLoopbackIsRefused(t *testing.T) {
@@ -181,15 +180,7 @@ func TestWarningsOfSubscriptionsAreNotRepeatedOnThePage(t *testing.T) {
 	c := client(t, a.Addr())
 	c.run("topics", "create", "orders")
 	c.run("topics", "create", "dead")
-	refusing := newEndpoint(t, always(http.StatusUnprocessableEntity))
-	_, err := a.service.CreateSubscription(t.Context(), subscriptions.Subscription{
-		Name: subscriptions.SubscriptionName{Project: defaultProject, ID: "billing"}, Topic: topicName("orders"),
-		Push: &subscriptions.PushConfig{Endpoint: refusing.url}, DeadLetter: &subscriptions.DeadLetterPolicy{Topic: topicName("dead"), MaxAttempts: 5},
-		Terminal: subscriptions.TerminalAnswers{Statuses: []int{http.StatusUnprocessableEntity}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.refuseForGood(t)
 	c.run("topics", "delete", "dead")
 	c.run("publish", "orders", "hello")
 	eventually(t, func() error {
